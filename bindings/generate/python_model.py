@@ -124,7 +124,8 @@ class Api:
         )
 
     def _in_python(self, doc):
-        """Documentation with Python's names for what a C name means: exceptions, functions, None."""
+        """Documentation with Python's names for what a C name means: exceptions, functions,
+        None."""
         if isinstance(doc, dict):
             return {key: self._in_python(text) for key, text in doc.items()}
         if not isinstance(doc, str):

@@ -13,6 +13,7 @@
 #include "flambeau/matmul.h"
 #include "flambeau/matrix.h"
 #include "flambeau/moments.h"
+#include "flambeau/norm.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/random.h"
 #include "flambeau/reduce.h"
@@ -135,6 +136,20 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hardswish_(flam_tensor *input);
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_threshold_(flam_tensor *input, double threshold, double
     value);
+
+/** In-place form of `flam_rrelu`: `x` where it is positive, else `a * x`, a drawn from [lower,
+ * upper] for each element in training and their middle otherwise.
+ *
+ * - `input`: any shape; floating point.
+ * - `lower`: least slope; default 1/8.
+ * - `upper`: greatest slope; default 1/3.
+ * - `training`: whether slopes are drawn; default false.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_rrelu_(flam_tensor *input, double lower
+    FLAM_DEFAULT(0.125), double upper FLAM_DEFAULT(0.3333333333333333), flam_bool training
+    FLAM_DEFAULT(0));
 
 /** `flam_column_stack` into an existing tensor.
  *
@@ -1275,6 +1290,20 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_nanmean_out(const flam_tensor *input
     const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
     flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
 
+/** `flam_normalize` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `p`: exponent of the norm; default 2.
+ * - `dim`: the dimensions of the norm; default 1.
+ * - `eps`: least divisor; default 1e-12.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_normalize_out(const flam_tensor *input, double p
+    FLAM_DEFAULT(2), const int64_t *dim FLAM_DEFAULT(1), size_t n_dim, double eps
+    FLAM_DEFAULT(1e-12), flam_tensor *out);
+
 /** In-place form of `flam_abs`: absolute value elementwise; its slope at 0 is 0.
  *
  * - `input`: any shape; any dtype but bool.
@@ -1909,6 +1938,40 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_not_out(const flam_tensor *i
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_dropout_(flam_tensor *input, double p FLAM_DEFAULT(0.5),
     flam_bool training FLAM_DEFAULT(1));
 
+/** In-place form of `flam_feature_dropout`: zeroes whole channels with probability `p` in training
+ * and scales the others by 1 / (1 - p).
+ *
+ * - `input`: [n, c, ...], floating point.
+ * - `p`: probability, from 0 to 1; default 0.5.
+ * - `training`: whether anything is dropped at all; default true.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_feature_dropout_(flam_tensor *input, double p
+    FLAM_DEFAULT(0.5), flam_bool training FLAM_DEFAULT(1));
+
+/** In-place form of `flam_alpha_dropout`: dropout that keeps mean and variance of a normal input:
+ *
+ * - `input`: any shape; floating point.
+ * - `p`: probability, from 0 to 1; default 0.5.
+ * - `training`: whether anything is dropped at all; default true.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_alpha_dropout_(flam_tensor *input, double p
+    FLAM_DEFAULT(0.5), flam_bool training FLAM_DEFAULT(1));
+
+/** In-place form of `flam_feature_alpha_dropout`: alpha dropout of whole channels.
+ *
+ * - `input`: [n, c, ...], floating point.
+ * - `p`: probability, from 0 to 1; default 0.5.
+ * - `training`: whether anything is dropped at all; default true.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_feature_alpha_dropout_(flam_tensor *input, double p
+    FLAM_DEFAULT(0.5), flam_bool training FLAM_DEFAULT(1));
+
 /** `flam_sum` into an existing tensor.
  *
  * - `input`: any shape and dtype; bool and integers are summed in int64.
@@ -2178,8 +2241,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_msort_out(const flam_tensor *input, 
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_quantile_out(const flam_tensor *input, const
     flam_tensor *q, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim
-    FLAM_DEFAULT(0), flam_interpolation interpolation FLAM_DEFAULT(FLAM_INTERPOLATION_LINEAR),
-    flam_tensor *out);
+    FLAM_DEFAULT(0), flam_quantile_interpolation interpolation
+    FLAM_DEFAULT(FLAM_QUANTILE_INTERPOLATION_LINEAR), flam_tensor *out);
 
 /** `flam_nanquantile` into an existing tensor.
  *
@@ -2195,8 +2258,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_quantile_out(const flam_
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_nanquantile_out(const flam_tensor *input,
     const flam_tensor *q, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim
-    FLAM_DEFAULT(0), flam_interpolation interpolation FLAM_DEFAULT(FLAM_INTERPOLATION_LINEAR),
-    flam_tensor *out);
+    FLAM_DEFAULT(0), flam_quantile_interpolation interpolation
+    FLAM_DEFAULT(FLAM_QUANTILE_INTERPOLATION_LINEAR), flam_tensor *out);
 
 /** In-place form of `flam_erfinv`: inverse of the error function; infinite at -1 and 1, NaN
  * outside.

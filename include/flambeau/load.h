@@ -53,6 +53,13 @@ struct flam_api_table {
   flam_tensor *(*tanhshrink)(const flam_tensor *);
   flam_tensor *(*softmax)(const flam_tensor *, int64_t, flam_dtype);
   flam_tensor *(*log_softmax)(const flam_tensor *, int64_t, flam_dtype);
+  flam_tensor *(*glu)(const flam_tensor *, int64_t);
+  flam_tensor *(*prelu)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*rrelu)(const flam_tensor *, double, double, flam_bool);
+  flam_tensor *(*rrelu_)(flam_tensor *, double, double, flam_bool);
+  flam_tensor *(*hardshrink)(const flam_tensor *, double);
+  flam_tensor *(*softshrink)(const flam_tensor *, double);
+  flam_tensor *(*gumbel_softmax)(const flam_tensor *, double, flam_bool, double, int64_t);
   flam_status (*autocast_push)(flam_device_type, flam_dtype, flam_bool, flam_bool, flam_scope *);
   flam_status (*autocast_set)(flam_device_type, flam_bool, flam_dtype);
   flam_bool (*autocast_enabled)(flam_device_type);
@@ -108,6 +115,18 @@ struct flam_api_table {
   flam_tensor *(*repeat_interleave_each)(const flam_tensor *, const flam_tensor *, const int64_t *,
       const int64_t *);
   flam_tensor *(*fill_diagonal_)(flam_tensor *, const flam_tensor *, flam_bool);
+  flam_tensor *(*scaled_dot_product_attention)(const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, const flam_tensor *, double, flam_bool, const double *, flam_bool);
+  flam_tensor *(*multi_head_attention)(const flam_tensor *, const flam_tensor *, const flam_tensor
+      *, int64_t, const flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor
+      *, const flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, const flam_tensor *, const flam_tensor *, double, flam_bool, flam_bool,
+      flam_bool);
+  flam_status (*multi_head_attention_weights)(const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      flam_bool, flam_bool, flam_bool, flam_tensor **, flam_tensor **);
   flam_status (*backward)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       flam_bool, flam_bool, const flam_tensor *const *, size_t);
   flam_tensor_list *(*grad)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
@@ -202,6 +221,22 @@ struct flam_api_table {
   flam_tensor *(*bitwise_right_shift)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_right_shift_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_right_shift_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_module *(*nn_convolution)(int64_t, int64_t, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, const int64_t *, size_t, int64_t, flam_bool, flam_padding, flam_bool,
+      const int64_t *, size_t, flam_device, flam_dtype);
+  flam_module *(*nn_layer_norm)(const int64_t *, size_t, double, flam_bool, flam_bool, flam_device,
+      flam_dtype);
+  flam_module *(*nn_rms_norm)(const int64_t *, size_t, const double *, flam_bool, flam_device,
+      flam_dtype);
+  flam_module *(*nn_group_norm)(int64_t, int64_t, double, flam_bool, flam_device, flam_dtype);
+  flam_module *(*nn_instance_norm)(int64_t, int64_t, double, flam_bool, flam_device, flam_dtype);
+  flam_module *(*nn_embedding)(int64_t, int64_t, const int64_t *, flam_device, flam_dtype);
+  flam_module *(*nn_recurrent)(flam_recurrent, int64_t, int64_t, int64_t, flam_bool, flam_bool,
+      double, flam_bool, int64_t, flam_device, flam_dtype);
+  flam_module *(*nn_multihead_attention)(int64_t, int64_t, double, flam_bool, flam_bool,
+      flam_device, flam_dtype);
+  flam_module *(*nn_transformer_encoder_layer)(int64_t, int64_t, int64_t, double, flam_bool, double,
+      flam_bool, flam_bool, flam_device, flam_dtype);
   flam_tensor *(*eq)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
@@ -232,6 +267,14 @@ struct flam_api_table {
   flam_tensor *(*conv2d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t);
   flam_tensor *(*conv_transpose2d)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t, const
+      int64_t *, size_t);
+  flam_tensor *(*conv3d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t);
+  flam_tensor *(*conv_transpose1d)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t, const
+      int64_t *, size_t);
+  flam_tensor *(*conv_transpose3d)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t, const
       int64_t *, size_t);
   flam_tensor *(*scalar_f64)(double);
@@ -305,6 +348,12 @@ struct flam_api_table {
   flam_bool (*is_deterministic_algorithms_warn_only_enabled)(void);
   flam_status (*library_directory_add)(const char *);
   const char *(*library_report)(void);
+  flam_tensor *(*cosine_similarity)(const flam_tensor *, const flam_tensor *, int64_t, double);
+  flam_tensor *(*pairwise_distance)(const flam_tensor *, const flam_tensor *, double, double,
+      flam_bool);
+  flam_tensor *(*embedding_renorm_)(flam_tensor *, const flam_tensor *, double, double);
+  flam_tensor *(*embedding_bag)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_bag, const flam_tensor *, flam_bool, const int64_t *);
   uint32_t (*version)(void);
   flam_status (*version_require)(int32_t, int32_t);
   int32_t (*error_code)(void);
@@ -332,6 +381,18 @@ struct flam_api_table {
   flam_device (*generator_device)(const flam_generator *);
   void (*generator_release)(flam_generator *);
   flam_status (*manual_seed)(uint64_t);
+  flam_tensor *(*interpolate)(const flam_tensor *, const int64_t *, size_t, const double *, size_t,
+      flam_interpolation, const flam_bool *, const flam_bool *, flam_bool);
+  flam_tensor *(*grid_sample)(const flam_tensor *, const flam_tensor *, flam_interpolation,
+      flam_grid_padding, const flam_bool *);
+  flam_tensor *(*affine_grid)(const flam_tensor *, const int64_t *, size_t, const flam_bool *);
+  flam_tensor *(*pixel_shuffle)(const flam_tensor *, int64_t);
+  flam_tensor *(*pixel_unshuffle)(const flam_tensor *, int64_t);
+  flam_tensor *(*channel_shuffle)(const flam_tensor *, int64_t);
+  flam_tensor *(*im2col)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, const int64_t *, size_t);
+  flam_tensor *(*col2im)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t);
   flam_tensor *(*index)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t, const
       flam_tensor *const *, size_t);
   flam_tensor *(*index_put_)(flam_tensor *, const int64_t *, size_t, const int64_t *, size_t, const
@@ -430,6 +491,24 @@ struct flam_api_table {
   flam_tensor *(*binary_cross_entropy_with_logits)(const flam_tensor *, const flam_tensor *, const
       flam_tensor *, flam_reduction, const flam_tensor *);
   flam_tensor *(*kl_div)(const flam_tensor *, const flam_tensor *, flam_reduction, flam_bool);
+  flam_tensor *(*margin_ranking_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      double, flam_reduction);
+  flam_tensor *(*hinge_embedding_loss)(const flam_tensor *, const flam_tensor *, double,
+      flam_reduction);
+  flam_tensor *(*cosine_embedding_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor
+      *, double, flam_reduction);
+  flam_tensor *(*triplet_margin_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      double, double, double, flam_bool, flam_reduction);
+  flam_tensor *(*soft_margin_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
+  flam_tensor *(*multi_margin_loss)(const flam_tensor *, const flam_tensor *, int64_t, double, const
+      flam_tensor *, flam_reduction);
+  flam_tensor *(*multilabel_margin_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
+  flam_tensor *(*multilabel_soft_margin_loss)(const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, flam_reduction);
+  flam_tensor *(*poisson_nll_loss)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
+      double, flam_reduction);
+  flam_tensor *(*gaussian_nll_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_bool, double, flam_reduction);
   flam_tensor *(*matmul)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*matmul_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*linear)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
@@ -453,6 +532,8 @@ struct flam_api_table {
   flam_tensor *(*baddbmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
   flam_tensor *(*baddbmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
       double, flam_tensor *);
+  flam_tensor *(*bilinear)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *);
   flam_tensor *(*addmv)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
       double);
   flam_tensor *(*addmv_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
@@ -557,6 +638,16 @@ struct flam_api_table {
       const flam_tensor *, flam_bool, double, double);
   flam_tensor *(*layer_norm)(const flam_tensor *, const int64_t *, size_t, const flam_tensor *,
       const flam_tensor *, double);
+  flam_tensor *(*group_norm)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
+      double);
+  flam_tensor *(*instance_norm)(const flam_tensor *, flam_tensor *, flam_tensor *, const flam_tensor
+      *, const flam_tensor *, flam_bool, double, double);
+  flam_tensor *(*rms_norm)(const flam_tensor *, const int64_t *, size_t, const flam_tensor *, const
+      double *);
+  flam_tensor *(*local_response_norm)(const flam_tensor *, int64_t, double, double, double);
+  flam_tensor *(*normalize)(const flam_tensor *, double, const int64_t *, size_t, double);
+  flam_tensor *(*normalize_out)(const flam_tensor *, double, const int64_t *, size_t, double,
+      flam_tensor *);
   flam_status (*sgd_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       const flam_tensor *const *, size_t, double, double, double, double, flam_bool, flam_bool,
       flam_bool, const flam_tensor *, const flam_tensor *);
@@ -634,6 +725,7 @@ struct flam_api_table {
   flam_state *(*optimizer_state_dict)(const flam_optimizer *);
   flam_status (*optimizer_load_state_dict)(flam_optimizer *, const flam_state *);
   void (*optimizer_release)(flam_optimizer *);
+  flam_tensor *(*pad)(const flam_tensor *, const int64_t *, size_t, flam_padding, const double *);
   flam_tensor *(*abs)(const flam_tensor *);
   flam_tensor *(*abs_)(flam_tensor *);
   flam_tensor *(*abs_out)(const flam_tensor *, flam_tensor *);
@@ -751,6 +843,40 @@ struct flam_api_table {
   flam_tensor *(*avg_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       const int64_t *, size_t, flam_bool, flam_bool, const int64_t *);
   flam_tensor *(*adaptive_avg_pool2d)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*max_pool1d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, const int64_t *, size_t, flam_bool);
+  flam_status (*max_pool1d_with_indices)(const flam_tensor *, const int64_t *, size_t, const int64_t
+      *, size_t, const int64_t *, size_t, const int64_t *, size_t, flam_bool, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*avg_pool1d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, flam_bool, flam_bool);
+  flam_tensor *(*adaptive_avg_pool1d)(const flam_tensor *, const int64_t *, size_t);
+  flam_status (*adaptive_max_pool1d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*max_unpool1d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*lp_pool1d)(const flam_tensor *, double, const int64_t *, size_t, const int64_t *,
+      size_t, flam_bool);
+  flam_status (*max_pool2d_with_indices)(const flam_tensor *, const int64_t *, size_t, const int64_t
+      *, size_t, const int64_t *, size_t, const int64_t *, size_t, flam_bool, flam_tensor **,
+      flam_tensor **);
+  flam_status (*adaptive_max_pool2d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*max_unpool2d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*lp_pool2d)(const flam_tensor *, double, const int64_t *, size_t, const int64_t *,
+      size_t, flam_bool);
+  flam_tensor *(*max_pool3d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, const int64_t *, size_t, flam_bool);
+  flam_status (*max_pool3d_with_indices)(const flam_tensor *, const int64_t *, size_t, const int64_t
+      *, size_t, const int64_t *, size_t, const int64_t *, size_t, flam_bool, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*avg_pool3d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, flam_bool, flam_bool, const int64_t *);
+  flam_tensor *(*adaptive_avg_pool3d)(const flam_tensor *, const int64_t *, size_t);
+  flam_status (*adaptive_max_pool3d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*max_unpool3d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*lp_pool3d)(const flam_tensor *, double, const int64_t *, size_t, const int64_t *,
+      size_t, flam_bool);
   flam_tensor *(*rand)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
       flam_bool);
   flam_tensor *(*randn)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
@@ -770,6 +896,33 @@ struct flam_api_table {
   flam_tensor *(*multinomial)(const flam_tensor *, int64_t, flam_bool, flam_generator *);
   flam_tensor *(*dropout)(const flam_tensor *, double, flam_bool);
   flam_tensor *(*dropout_)(flam_tensor *, double, flam_bool);
+  flam_tensor *(*feature_dropout)(const flam_tensor *, double, flam_bool);
+  flam_tensor *(*feature_dropout_)(flam_tensor *, double, flam_bool);
+  flam_tensor *(*alpha_dropout)(const flam_tensor *, double, flam_bool);
+  flam_tensor *(*alpha_dropout_)(flam_tensor *, double, flam_bool);
+  flam_tensor *(*feature_alpha_dropout)(const flam_tensor *, double, flam_bool);
+  flam_tensor *(*feature_alpha_dropout_)(flam_tensor *, double, flam_bool);
+  flam_status (*lstm)(const flam_tensor *, const flam_tensor *const *, size_t, const flam_tensor
+      *const *, size_t, flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const
+      flam_tensor *, flam_tensor **, flam_tensor **, flam_tensor **);
+  flam_status (*gru)(const flam_tensor *, const flam_tensor *, const flam_tensor *const *, size_t,
+      flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *, flam_tensor
+      **, flam_tensor **);
+  flam_status (*rnn_tanh)(const flam_tensor *, const flam_tensor *, const flam_tensor *const *,
+      size_t, flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *,
+      flam_tensor **, flam_tensor **);
+  flam_status (*rnn_relu)(const flam_tensor *, const flam_tensor *, const flam_tensor *const *,
+      size_t, flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *,
+      flam_tensor **, flam_tensor **);
+  flam_status (*lstm_cell)(const flam_tensor *, const flam_tensor *const *, size_t, const
+      flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*gru_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*rnn_tanh_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*rnn_relu_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*sum)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
   flam_tensor *(*sum_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype,
       flam_tensor *);
@@ -907,13 +1060,13 @@ struct flam_api_table {
       **);
   flam_status (*mode)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor **);
   flam_tensor *(*quantile)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
-      flam_interpolation);
+      flam_quantile_interpolation);
   flam_tensor *(*quantile_out)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
-      flam_interpolation, flam_tensor *);
+      flam_quantile_interpolation, flam_tensor *);
   flam_tensor *(*nanquantile)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
-      flam_interpolation);
+      flam_quantile_interpolation);
   flam_tensor *(*nanquantile_out)(const flam_tensor *, const flam_tensor *, const int64_t *,
-      flam_bool, flam_interpolation, flam_tensor *);
+      flam_bool, flam_quantile_interpolation, flam_tensor *);
   flam_tensor_list *(*unique)(const flam_tensor *, const int64_t *, flam_bool, flam_bool);
   flam_tensor_list *(*unique_consecutive)(const flam_tensor *, const int64_t *, flam_bool,
       flam_bool);
@@ -1126,6 +1279,13 @@ static const char *const flam_api_names_[] = {
     "flam_tanhshrink",
     "flam_softmax",
     "flam_log_softmax",
+    "flam_glu",
+    "flam_prelu",
+    "flam_rrelu",
+    "flam_rrelu_",
+    "flam_hardshrink",
+    "flam_softshrink",
+    "flam_gumbel_softmax",
     "flam_autocast_push",
     "flam_autocast_set",
     "flam_autocast_enabled",
@@ -1171,6 +1331,9 @@ static const char *const flam_api_names_[] = {
     "flam_scatter_reduce_out",
     "flam_repeat_interleave_each",
     "flam_fill_diagonal_",
+    "flam_scaled_dot_product_attention",
+    "flam_multi_head_attention",
+    "flam_multi_head_attention_weights",
     "flam_backward",
     "flam_grad",
     "flam_grad_mode_push",
@@ -1260,6 +1423,15 @@ static const char *const flam_api_names_[] = {
     "flam_bitwise_right_shift",
     "flam_bitwise_right_shift_",
     "flam_bitwise_right_shift_out",
+    "flam_nn_convolution",
+    "flam_nn_layer_norm",
+    "flam_nn_rms_norm",
+    "flam_nn_group_norm",
+    "flam_nn_instance_norm",
+    "flam_nn_embedding",
+    "flam_nn_recurrent",
+    "flam_nn_multihead_attention",
+    "flam_nn_transformer_encoder_layer",
     "flam_eq",
     "flam_eq_",
     "flam_eq_out",
@@ -1286,6 +1458,9 @@ static const char *const flam_api_names_[] = {
     "flam_conv1d",
     "flam_conv2d",
     "flam_conv_transpose2d",
+    "flam_conv3d",
+    "flam_conv_transpose1d",
+    "flam_conv_transpose3d",
     "flam_scalar_f64",
     "flam_scalar_i64",
     "flam_scalar_bool",
@@ -1353,6 +1528,10 @@ static const char *const flam_api_names_[] = {
     "flam_is_deterministic_algorithms_warn_only_enabled",
     "flam_library_directory_add",
     "flam_library_report",
+    "flam_cosine_similarity",
+    "flam_pairwise_distance",
+    "flam_embedding_renorm_",
+    "flam_embedding_bag",
     "flam_version",
     "flam_version_require",
     "flam_error_code",
@@ -1380,6 +1559,14 @@ static const char *const flam_api_names_[] = {
     "flam_generator_device",
     "flam_generator_release",
     "flam_manual_seed",
+    "flam_interpolate",
+    "flam_grid_sample",
+    "flam_affine_grid",
+    "flam_pixel_shuffle",
+    "flam_pixel_unshuffle",
+    "flam_channel_shuffle",
+    "flam_im2col",
+    "flam_col2im",
     "flam_index",
     "flam_index_put_",
     "flam_index_select",
@@ -1457,6 +1644,16 @@ static const char *const flam_api_names_[] = {
     "flam_binary_cross_entropy",
     "flam_binary_cross_entropy_with_logits",
     "flam_kl_div",
+    "flam_margin_ranking_loss",
+    "flam_hinge_embedding_loss",
+    "flam_cosine_embedding_loss",
+    "flam_triplet_margin_loss",
+    "flam_soft_margin_loss",
+    "flam_multi_margin_loss",
+    "flam_multilabel_margin_loss",
+    "flam_multilabel_soft_margin_loss",
+    "flam_poisson_nll_loss",
+    "flam_gaussian_nll_loss",
     "flam_matmul",
     "flam_matmul_out",
     "flam_linear",
@@ -1476,6 +1673,7 @@ static const char *const flam_api_names_[] = {
     "flam_baddbmm",
     "flam_baddbmm_",
     "flam_baddbmm_out",
+    "flam_bilinear",
     "flam_addmv",
     "flam_addmv_",
     "flam_addmv_out",
@@ -1564,6 +1762,12 @@ static const char *const flam_api_names_[] = {
     "flam_corrcoef",
     "flam_batch_norm",
     "flam_layer_norm",
+    "flam_group_norm",
+    "flam_instance_norm",
+    "flam_rms_norm",
+    "flam_local_response_norm",
+    "flam_normalize",
+    "flam_normalize_out",
     "flam_sgd_step",
     "flam_adam_step",
     "flam_rmsprop_step",
@@ -1600,6 +1804,7 @@ static const char *const flam_api_names_[] = {
     "flam_optimizer_state_dict",
     "flam_optimizer_load_state_dict",
     "flam_optimizer_release",
+    "flam_pad",
     "flam_abs",
     "flam_abs_",
     "flam_abs_out",
@@ -1715,6 +1920,24 @@ static const char *const flam_api_names_[] = {
     "flam_max_pool2d",
     "flam_avg_pool2d",
     "flam_adaptive_avg_pool2d",
+    "flam_max_pool1d",
+    "flam_max_pool1d_with_indices",
+    "flam_avg_pool1d",
+    "flam_adaptive_avg_pool1d",
+    "flam_adaptive_max_pool1d",
+    "flam_max_unpool1d",
+    "flam_lp_pool1d",
+    "flam_max_pool2d_with_indices",
+    "flam_adaptive_max_pool2d",
+    "flam_max_unpool2d",
+    "flam_lp_pool2d",
+    "flam_max_pool3d",
+    "flam_max_pool3d_with_indices",
+    "flam_avg_pool3d",
+    "flam_adaptive_avg_pool3d",
+    "flam_adaptive_max_pool3d",
+    "flam_max_unpool3d",
+    "flam_lp_pool3d",
     "flam_rand",
     "flam_randn",
     "flam_randint",
@@ -1731,6 +1954,20 @@ static const char *const flam_api_names_[] = {
     "flam_multinomial",
     "flam_dropout",
     "flam_dropout_",
+    "flam_feature_dropout",
+    "flam_feature_dropout_",
+    "flam_alpha_dropout",
+    "flam_alpha_dropout_",
+    "flam_feature_alpha_dropout",
+    "flam_feature_alpha_dropout_",
+    "flam_lstm",
+    "flam_gru",
+    "flam_rnn_tanh",
+    "flam_rnn_relu",
+    "flam_lstm_cell",
+    "flam_gru_cell",
+    "flam_rnn_tanh_cell",
+    "flam_rnn_relu_cell",
     "flam_sum",
     "flam_sum_out",
     "flam_nansum",
@@ -2088,6 +2325,13 @@ const char *flam_library_load(const char *path) {
 #define flam_tanhshrink (flam_api.tanhshrink)
 #define flam_softmax (flam_api.softmax)
 #define flam_log_softmax (flam_api.log_softmax)
+#define flam_glu (flam_api.glu)
+#define flam_prelu (flam_api.prelu)
+#define flam_rrelu (flam_api.rrelu)
+#define flam_rrelu_ (flam_api.rrelu_)
+#define flam_hardshrink (flam_api.hardshrink)
+#define flam_softshrink (flam_api.softshrink)
+#define flam_gumbel_softmax (flam_api.gumbel_softmax)
 #define flam_autocast_push (flam_api.autocast_push)
 #define flam_autocast_set (flam_api.autocast_set)
 #define flam_autocast_enabled (flam_api.autocast_enabled)
@@ -2133,6 +2377,9 @@ const char *flam_library_load(const char *path) {
 #define flam_scatter_reduce_out (flam_api.scatter_reduce_out)
 #define flam_repeat_interleave_each (flam_api.repeat_interleave_each)
 #define flam_fill_diagonal_ (flam_api.fill_diagonal_)
+#define flam_scaled_dot_product_attention (flam_api.scaled_dot_product_attention)
+#define flam_multi_head_attention (flam_api.multi_head_attention)
+#define flam_multi_head_attention_weights (flam_api.multi_head_attention_weights)
 #define flam_backward (flam_api.backward)
 #define flam_grad (flam_api.grad)
 #define flam_grad_mode_push (flam_api.grad_mode_push)
@@ -2222,6 +2469,15 @@ const char *flam_library_load(const char *path) {
 #define flam_bitwise_right_shift (flam_api.bitwise_right_shift)
 #define flam_bitwise_right_shift_ (flam_api.bitwise_right_shift_)
 #define flam_bitwise_right_shift_out (flam_api.bitwise_right_shift_out)
+#define flam_nn_convolution (flam_api.nn_convolution)
+#define flam_nn_layer_norm (flam_api.nn_layer_norm)
+#define flam_nn_rms_norm (flam_api.nn_rms_norm)
+#define flam_nn_group_norm (flam_api.nn_group_norm)
+#define flam_nn_instance_norm (flam_api.nn_instance_norm)
+#define flam_nn_embedding (flam_api.nn_embedding)
+#define flam_nn_recurrent (flam_api.nn_recurrent)
+#define flam_nn_multihead_attention (flam_api.nn_multihead_attention)
+#define flam_nn_transformer_encoder_layer (flam_api.nn_transformer_encoder_layer)
 #define flam_eq (flam_api.eq)
 #define flam_eq_ (flam_api.eq_)
 #define flam_eq_out (flam_api.eq_out)
@@ -2248,6 +2504,9 @@ const char *flam_library_load(const char *path) {
 #define flam_conv1d (flam_api.conv1d)
 #define flam_conv2d (flam_api.conv2d)
 #define flam_conv_transpose2d (flam_api.conv_transpose2d)
+#define flam_conv3d (flam_api.conv3d)
+#define flam_conv_transpose1d (flam_api.conv_transpose1d)
+#define flam_conv_transpose3d (flam_api.conv_transpose3d)
 #define flam_scalar_f64 (flam_api.scalar_f64)
 #define flam_scalar_i64 (flam_api.scalar_i64)
 #define flam_scalar_bool (flam_api.scalar_bool)
@@ -2315,6 +2574,10 @@ const char *flam_library_load(const char *path) {
 #define flam_is_deterministic_algorithms_warn_only_enabled (flam_api.is_deterministic_algorithms_warn_only_enabled)
 #define flam_library_directory_add (flam_api.library_directory_add)
 #define flam_library_report (flam_api.library_report)
+#define flam_cosine_similarity (flam_api.cosine_similarity)
+#define flam_pairwise_distance (flam_api.pairwise_distance)
+#define flam_embedding_renorm_ (flam_api.embedding_renorm_)
+#define flam_embedding_bag (flam_api.embedding_bag)
 #define flam_version (flam_api.version)
 #define flam_version_require (flam_api.version_require)
 #define flam_error_code (flam_api.error_code)
@@ -2342,6 +2605,14 @@ const char *flam_library_load(const char *path) {
 #define flam_generator_device (flam_api.generator_device)
 #define flam_generator_release (flam_api.generator_release)
 #define flam_manual_seed (flam_api.manual_seed)
+#define flam_interpolate (flam_api.interpolate)
+#define flam_grid_sample (flam_api.grid_sample)
+#define flam_affine_grid (flam_api.affine_grid)
+#define flam_pixel_shuffle (flam_api.pixel_shuffle)
+#define flam_pixel_unshuffle (flam_api.pixel_unshuffle)
+#define flam_channel_shuffle (flam_api.channel_shuffle)
+#define flam_im2col (flam_api.im2col)
+#define flam_col2im (flam_api.col2im)
 #define flam_index (flam_api.index)
 #define flam_index_put_ (flam_api.index_put_)
 #define flam_index_select (flam_api.index_select)
@@ -2419,6 +2690,16 @@ const char *flam_library_load(const char *path) {
 #define flam_binary_cross_entropy (flam_api.binary_cross_entropy)
 #define flam_binary_cross_entropy_with_logits (flam_api.binary_cross_entropy_with_logits)
 #define flam_kl_div (flam_api.kl_div)
+#define flam_margin_ranking_loss (flam_api.margin_ranking_loss)
+#define flam_hinge_embedding_loss (flam_api.hinge_embedding_loss)
+#define flam_cosine_embedding_loss (flam_api.cosine_embedding_loss)
+#define flam_triplet_margin_loss (flam_api.triplet_margin_loss)
+#define flam_soft_margin_loss (flam_api.soft_margin_loss)
+#define flam_multi_margin_loss (flam_api.multi_margin_loss)
+#define flam_multilabel_margin_loss (flam_api.multilabel_margin_loss)
+#define flam_multilabel_soft_margin_loss (flam_api.multilabel_soft_margin_loss)
+#define flam_poisson_nll_loss (flam_api.poisson_nll_loss)
+#define flam_gaussian_nll_loss (flam_api.gaussian_nll_loss)
 #define flam_matmul (flam_api.matmul)
 #define flam_matmul_out (flam_api.matmul_out)
 #define flam_linear (flam_api.linear)
@@ -2438,6 +2719,7 @@ const char *flam_library_load(const char *path) {
 #define flam_baddbmm (flam_api.baddbmm)
 #define flam_baddbmm_ (flam_api.baddbmm_)
 #define flam_baddbmm_out (flam_api.baddbmm_out)
+#define flam_bilinear (flam_api.bilinear)
 #define flam_addmv (flam_api.addmv)
 #define flam_addmv_ (flam_api.addmv_)
 #define flam_addmv_out (flam_api.addmv_out)
@@ -2526,6 +2808,12 @@ const char *flam_library_load(const char *path) {
 #define flam_corrcoef (flam_api.corrcoef)
 #define flam_batch_norm (flam_api.batch_norm)
 #define flam_layer_norm (flam_api.layer_norm)
+#define flam_group_norm (flam_api.group_norm)
+#define flam_instance_norm (flam_api.instance_norm)
+#define flam_rms_norm (flam_api.rms_norm)
+#define flam_local_response_norm (flam_api.local_response_norm)
+#define flam_normalize (flam_api.normalize)
+#define flam_normalize_out (flam_api.normalize_out)
 #define flam_sgd_step (flam_api.sgd_step)
 #define flam_adam_step (flam_api.adam_step)
 #define flam_rmsprop_step (flam_api.rmsprop_step)
@@ -2562,6 +2850,7 @@ const char *flam_library_load(const char *path) {
 #define flam_optimizer_state_dict (flam_api.optimizer_state_dict)
 #define flam_optimizer_load_state_dict (flam_api.optimizer_load_state_dict)
 #define flam_optimizer_release (flam_api.optimizer_release)
+#define flam_pad (flam_api.pad)
 #define flam_abs (flam_api.abs)
 #define flam_abs_ (flam_api.abs_)
 #define flam_abs_out (flam_api.abs_out)
@@ -2677,6 +2966,24 @@ const char *flam_library_load(const char *path) {
 #define flam_max_pool2d (flam_api.max_pool2d)
 #define flam_avg_pool2d (flam_api.avg_pool2d)
 #define flam_adaptive_avg_pool2d (flam_api.adaptive_avg_pool2d)
+#define flam_max_pool1d (flam_api.max_pool1d)
+#define flam_max_pool1d_with_indices (flam_api.max_pool1d_with_indices)
+#define flam_avg_pool1d (flam_api.avg_pool1d)
+#define flam_adaptive_avg_pool1d (flam_api.adaptive_avg_pool1d)
+#define flam_adaptive_max_pool1d (flam_api.adaptive_max_pool1d)
+#define flam_max_unpool1d (flam_api.max_unpool1d)
+#define flam_lp_pool1d (flam_api.lp_pool1d)
+#define flam_max_pool2d_with_indices (flam_api.max_pool2d_with_indices)
+#define flam_adaptive_max_pool2d (flam_api.adaptive_max_pool2d)
+#define flam_max_unpool2d (flam_api.max_unpool2d)
+#define flam_lp_pool2d (flam_api.lp_pool2d)
+#define flam_max_pool3d (flam_api.max_pool3d)
+#define flam_max_pool3d_with_indices (flam_api.max_pool3d_with_indices)
+#define flam_avg_pool3d (flam_api.avg_pool3d)
+#define flam_adaptive_avg_pool3d (flam_api.adaptive_avg_pool3d)
+#define flam_adaptive_max_pool3d (flam_api.adaptive_max_pool3d)
+#define flam_max_unpool3d (flam_api.max_unpool3d)
+#define flam_lp_pool3d (flam_api.lp_pool3d)
 #define flam_rand (flam_api.rand)
 #define flam_randn (flam_api.randn)
 #define flam_randint (flam_api.randint)
@@ -2693,6 +3000,20 @@ const char *flam_library_load(const char *path) {
 #define flam_multinomial (flam_api.multinomial)
 #define flam_dropout (flam_api.dropout)
 #define flam_dropout_ (flam_api.dropout_)
+#define flam_feature_dropout (flam_api.feature_dropout)
+#define flam_feature_dropout_ (flam_api.feature_dropout_)
+#define flam_alpha_dropout (flam_api.alpha_dropout)
+#define flam_alpha_dropout_ (flam_api.alpha_dropout_)
+#define flam_feature_alpha_dropout (flam_api.feature_alpha_dropout)
+#define flam_feature_alpha_dropout_ (flam_api.feature_alpha_dropout_)
+#define flam_lstm (flam_api.lstm)
+#define flam_gru (flam_api.gru)
+#define flam_rnn_tanh (flam_api.rnn_tanh)
+#define flam_rnn_relu (flam_api.rnn_relu)
+#define flam_lstm_cell (flam_api.lstm_cell)
+#define flam_gru_cell (flam_api.gru_cell)
+#define flam_rnn_tanh_cell (flam_api.rnn_tanh_cell)
+#define flam_rnn_relu_cell (flam_api.rnn_relu_cell)
 #define flam_sum (flam_api.sum)
 #define flam_sum_out (flam_api.sum_out)
 #define flam_nansum (flam_api.nansum)

@@ -14,14 +14,14 @@ extern "C" {
 #endif
 
 /** What `flam_quantile` takes between two elements. */
-typedef int32_t flam_interpolation;
+typedef int32_t flam_quantile_interpolation;
 enum {
-  FLAM_INTERPOLATION_UNSPECIFIED = 0,
-  FLAM_INTERPOLATION_LINEAR = 1,
-  FLAM_INTERPOLATION_LOWER = 2,
-  FLAM_INTERPOLATION_HIGHER = 3,
-  FLAM_INTERPOLATION_MIDPOINT = 4,
-  FLAM_INTERPOLATION_NEAREST = 5
+  FLAM_QUANTILE_INTERPOLATION_UNSPECIFIED = 0,
+  FLAM_QUANTILE_INTERPOLATION_LINEAR = 1,
+  FLAM_QUANTILE_INTERPOLATION_LOWER = 2,
+  FLAM_QUANTILE_INTERPOLATION_HIGHER = 3,
+  FLAM_QUANTILE_INTERPOLATION_MIDPOINT = 4,
+  FLAM_QUANTILE_INTERPOLATION_NEAREST = 5
 };
 
 /** Elements in order along a dimension, and where they were. Equal elements keep their order.
@@ -173,7 +173,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
     FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor
     *flam_quantile(const flam_tensor *input, const flam_tensor *q,
         FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim FLAM_DEFAULT(0),
-        FLAM_KEYWORD flam_interpolation interpolation FLAM_DEFAULT(FLAM_INTERPOLATION_LINEAR));
+        FLAM_KEYWORD flam_quantile_interpolation interpolation FLAM_DEFAULT(FLAM_QUANTILE_INTERPOLATION_LINEAR));
 
 /** Quantiles of the elements that are numbers.
  *
@@ -191,7 +191,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
     FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor
     *flam_nanquantile(const flam_tensor *input, const flam_tensor *q,
         FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim FLAM_DEFAULT(0),
-        FLAM_KEYWORD flam_interpolation interpolation FLAM_DEFAULT(FLAM_INTERPOLATION_LINEAR));
+        FLAM_KEYWORD flam_quantile_interpolation interpolation FLAM_DEFAULT(FLAM_QUANTILE_INTERPOLATION_LINEAR));
 
 /** The different elements, or slices along a dimension, in ascending order.
  *

@@ -32,17 +32,17 @@ void check_quantile(const char* op, const Tensor& x, const Tensor& q) {
 
 // Elements of each line at whole ranks, by a way of rounding.
 Tensor at_ranks(const Tensor& line, const Tensor& ranks, int32_t interpolation) {
-  if (interpolation == FLAM_INTERPOLATION_LOWER) {
+  if (interpolation == FLAM_QUANTILE_INTERPOLATION_LOWER) {
     return gather(line, -1, to_dtype(floor(ranks), Dtype::i64));
   }
-  if (interpolation == FLAM_INTERPOLATION_HIGHER) {
+  if (interpolation == FLAM_QUANTILE_INTERPOLATION_HIGHER) {
     return gather(line, -1, to_dtype(ceil(ranks), Dtype::i64));
   }
-  if (interpolation == FLAM_INTERPOLATION_NEAREST) {
+  if (interpolation == FLAM_QUANTILE_INTERPOLATION_NEAREST) {
     return gather(line, -1, to_dtype(round(ranks), Dtype::i64));
   }
   const Tensor below = floor(ranks);
-  const Tensor weight = interpolation == FLAM_INTERPOLATION_MIDPOINT
+  const Tensor weight = interpolation == FLAM_QUANTILE_INTERPOLATION_MIDPOINT
                             ? mul(ne(ranks, below), scalar_f64(0.5))
                             : sub(ranks, below);
   return lerp(gather(line, -1, to_dtype(below, Dtype::i64)),
@@ -54,7 +54,7 @@ Tensor quantile_of(const char* op, const Tensor& input, const Tensor& q, std::op
   Call c{op, {input, q}};
   const Tensor& x = c[0];
   check_quantile(op, x, c[1]);
-  check(interpolation >= FLAM_INTERPOLATION_LINEAR && interpolation <= FLAM_INTERPOLATION_NEAREST,
+  check(interpolation >= FLAM_QUANTILE_INTERPOLATION_LINEAR && interpolation <= FLAM_QUANTILE_INTERPOLATION_NEAREST,
         Code::invalid_argument, op,
         "() interpolation must be one of linear, lower, higher, midpoint or nearest");
   const int64_t d = dim ? wrap_dim(*dim, x.dim()) : 0;

@@ -573,8 +573,10 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/activation.h"
 #include "flambeau/amp.h"
 #include "flambeau/arrange.h"
+#include "flambeau/attention.h"
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
+#include "flambeau/blocks.h"
 #include "flambeau/compare.h"
 #include "flambeau/contract.h"
 #include "flambeau/conv.h"
@@ -582,14 +584,18 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/data.h"
 #include "flambeau/derived.h"
 #include "flambeau/device.h"
+#include "flambeau/distance.h"
+#include "flambeau/embedding.h"
 #include "flambeau/error.h"
 #include "flambeau/generator.h"
+#include "flambeau/image.h"
 #include "flambeau/index.h"
 #include "flambeau/init.h"
 #include "flambeau/io.h"
 #include "flambeau/join.h"
 #include "flambeau/layers.h"
 #include "flambeau/loss.h"
+#include "flambeau/margin.h"
 #include "flambeau/matmul.h"
 #include "flambeau/matrix.h"
 #include "flambeau/memory.h"
@@ -597,9 +603,11 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/moments.h"
 #include "flambeau/norm.h"
 #include "flambeau/optim.h"
+#include "flambeau/pad.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/pool.h"
 #include "flambeau/random.h"
+#include "flambeau/recurrent.h"
 #include "flambeau/reduce.h"
 #include "flambeau/running.h"
 #include "flambeau/schedule.h"
@@ -616,24 +624,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 310), // flam_state *()(char const *, int32_t)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 288), // char const *
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 319), // flam_state *()(char const *, int32_t)
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 297), // char const *
 /*  2 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 310), // flam_state *()(flam_grad_scaler const *)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 297), // flam_grad_scaler const *
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 319), // flam_state *()(flam_grad_scaler const *)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // flam_grad_scaler const *
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/*  8 */ _CFFI_OP(_CFFI_OP_POINTER, 302), // flam_module *
+/*  8 */ _CFFI_OP(_CFFI_OP_POINTER, 311), // flam_module *
 /*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 14), // flam_tensor const * const *
 /* 10 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const *)
 /* 13 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 313), // flam_tensor const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 322), // flam_tensor const *
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 313), // flam_tensor *
+/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 322), // flam_tensor *
 /* 18 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 19 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -644,7 +652,7 @@ static void *_cffi_types[] = {
 /* 25 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
 /* 27 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 28 */ _CFFI_OP(_CFFI_OP_POINTER, 80), // int64_t const *
+/* 28 */ _CFFI_OP(_CFFI_OP_POINTER, 89), // int64_t const *
 /* 29 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 30 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
@@ -672,267 +680,276 @@ static void *_cffi_types[] = {
 /* 53 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 54 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
 /* 57 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 58 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 59 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 59 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 60 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 61 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
-/* 64 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 65 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 67 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 68 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 69 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
-/* 72 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 62 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 63 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 65 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 67 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 68 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 69 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 70 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
 /* 73 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 74 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 74 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 75 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 76 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
-/* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
-/* 83 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 84 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 85 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 86 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 88 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 89 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
-/* 90 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 91 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 92 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 93 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 95 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 77 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
+/* 79 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 80 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
+/* 81 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 82 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 83 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 88 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
+/* 92 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 95 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
 /* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
-/* 103 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
-/* 109 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 113 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 117 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 119 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 120 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
-/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 128 */ _CFFI_OP(_CFFI_OP_POINTER, 316), // void const *
-/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 100 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 102 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 104 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 106 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 108 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
+/* 112 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 116 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 117 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
+/* 118 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 122 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
+/* 123 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 125 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 126 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
+/* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 314), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
-/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 138 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 137 */ _CFFI_OP(_CFFI_OP_POINTER, 325), // void const *
+/* 138 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
 /* 139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 314), // flam_tensor_list *()(flam_tensor const *)
-/* 147 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 148 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 314), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 150 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 151 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 143 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 144 */ _CFFI_OP(_CFFI_OP_FUNCTION, 323), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 145 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 147 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *)
-/* 156 */ _CFFI_OP(_CFFI_OP_POINTER, 293), // flam_event const *
+/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 323), // flam_tensor_list *()(flam_tensor const *)
+/* 156 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *, flam_stream const *)
-/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 156),
-/* 160 */ _CFFI_OP(_CFFI_OP_POINTER, 312), // flam_stream const *
-/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 162 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler *, flam_state const *)
-/* 163 */ _CFFI_OP(_CFFI_OP_POINTER, 297), // flam_grad_scaler *
-/* 164 */ _CFFI_OP(_CFFI_OP_POINTER, 311), // flam_state const *
-/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, double *)
-/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 168 */ _CFFI_OP(_CFFI_OP_POINTER, 40), // double *
-/* 169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
-/* 171 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 172 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // flam_optimizer const *
-/* 173 */ _CFFI_OP(_CFFI_OP_POINTER, 2), // int32_t *
-/* 174 */ _CFFI_OP(_CFFI_OP_POINTER, 80), // int64_t *
-/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 176 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
-/* 177 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 179 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
-/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 174),
-/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 182 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, double, int32_t *)
-/* 183 */ _CFFI_OP(_CFFI_OP_POINTER, 300), // flam_loader *
-/* 184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 185 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
-/* 186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 183),
-/* 189 */ _CFFI_OP(_CFFI_OP_POINTER, 314), // flam_tensor_list * *
-/* 190 */ _CFFI_OP(_CFFI_OP_POINTER, 277), // void * *
-/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
-/* 193 */ _CFFI_OP(_CFFI_OP_NOOP, 183),
-/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, flam_state const *, int32_t)
-/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 164),
-/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
-/* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_closure const *, double *)
-/* 209 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // flam_optimizer *
-/* 210 */ _CFFI_OP(_CFFI_OP_POINTER, 289), // flam_closure const *
-/* 211 */ _CFFI_OP(_CFFI_OP_NOOP, 168),
-/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
-/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
-/* 215 */ _CFFI_OP(_CFFI_OP_NOOP, 164),
+/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 323), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 160 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *)
+/* 165 */ _CFFI_OP(_CFFI_OP_POINTER, 302), // flam_event const *
+/* 166 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *, flam_stream const *)
+/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 165),
+/* 169 */ _CFFI_OP(_CFFI_OP_POINTER, 321), // flam_stream const *
+/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler *, flam_state const *)
+/* 172 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // flam_grad_scaler *
+/* 173 */ _CFFI_OP(_CFFI_OP_POINTER, 320), // flam_state const *
+/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, double *)
+/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 177 */ _CFFI_OP(_CFFI_OP_POINTER, 40), // double *
+/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
+/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 181 */ _CFFI_OP(_CFFI_OP_POINTER, 315), // flam_optimizer const *
+/* 182 */ _CFFI_OP(_CFFI_OP_POINTER, 2), // int32_t *
+/* 183 */ _CFFI_OP(_CFFI_OP_POINTER, 89), // int64_t *
+/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
+/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 182),
+/* 189 */ _CFFI_OP(_CFFI_OP_NOOP, 183),
+/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, double, int32_t *)
+/* 192 */ _CFFI_OP(_CFFI_OP_POINTER, 309), // flam_loader *
+/* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 194 */ _CFFI_OP(_CFFI_OP_NOOP, 182),
+/* 195 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
+/* 197 */ _CFFI_OP(_CFFI_OP_NOOP, 192),
+/* 198 */ _CFFI_OP(_CFFI_OP_POINTER, 323), // flam_tensor_list * *
+/* 199 */ _CFFI_OP(_CFFI_OP_POINTER, 286), // void * *
+/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 202 */ _CFFI_OP(_CFFI_OP_NOOP, 192),
+/* 203 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, flam_state const *, int32_t)
+/* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
+/* 208 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
+/* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
+/* 213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *)
-/* 218 */ _CFFI_OP(_CFFI_OP_POINTER, 309), // flam_scheduler *
-/* 219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *, flam_state const *)
-/* 221 */ _CFFI_OP(_CFFI_OP_NOOP, 218),
-/* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 164),
-/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
-/* 225 */ _CFFI_OP(_CFFI_OP_NOOP, 164),
-/* 226 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 227 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
-/* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 160),
-/* 230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
-/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 160),
-/* 233 */ _CFFI_OP(_CFFI_OP_NOOP, 160),
-/* 234 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 235 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 236 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 237 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 241 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 242 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 245 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
-/* 246 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 247 */ _CFFI_OP(_CFFI_OP_NOOP, 168),
-/* 248 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 249 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 250 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 251 */ _CFFI_OP(_CFFI_OP_POINTER, 294), // flam_format_options const *
-/* 252 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
+/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_closure const *, double *)
+/* 218 */ _CFFI_OP(_CFFI_OP_POINTER, 315), // flam_optimizer *
+/* 219 */ _CFFI_OP(_CFFI_OP_POINTER, 298), // flam_closure const *
+/* 220 */ _CFFI_OP(_CFFI_OP_NOOP, 177),
+/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
+/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 218),
+/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
+/* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *)
+/* 227 */ _CFFI_OP(_CFFI_OP_POINTER, 318), // flam_scheduler *
+/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *, flam_state const *)
+/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 227),
+/* 231 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
+/* 232 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 233 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
+/* 234 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
+/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
+/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 169),
+/* 239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
+/* 241 */ _CFFI_OP(_CFFI_OP_NOOP, 169),
+/* 242 */ _CFFI_OP(_CFFI_OP_NOOP, 169),
+/* 243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
+/* 245 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 246 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 247 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 251 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
 /* 255 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 256 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 260 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
-/* 261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 256 */ _CFFI_OP(_CFFI_OP_NOOP, 177),
+/* 257 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 258 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
+/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 260 */ _CFFI_OP(_CFFI_OP_POINTER, 303), // flam_format_options const *
+/* 261 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
+/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 263 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
 /* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
-/* 266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
-/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 174),
+/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 267 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 182),
 /* 270 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
+/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
 /* 272 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 190),
-/* 274 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 275 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
-/* 276 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 277 */ _CFFI_OP(_CFFI_OP_POINTER, 316), // void *
-/* 278 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 182),
+/* 275 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
+/* 277 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 278 */ _CFFI_OP(_CFFI_OP_NOOP, 183),
 /* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 280 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
-/* 281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
-/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 316), // void()(flam_loader *)
-/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 183),
-/* 287 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 288 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 289 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 290 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 291 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 292 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 293 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 294 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 295 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 296 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 297 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 298 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 299 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 300 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 301 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 302 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 303 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 304 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 305 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 306 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 307 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
-/* 308 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
-/* 309 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
-/* 310 */ _CFFI_OP(_CFFI_OP_POINTER, 311), // flam_state *
-/* 311 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
-/* 312 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
-/* 313 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
-/* 314 */ _CFFI_OP(_CFFI_OP_POINTER, 315), // flam_tensor_list *
-/* 315 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
-/* 316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 280 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
+/* 281 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 282 */ _CFFI_OP(_CFFI_OP_NOOP, 199),
+/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
+/* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 286 */ _CFFI_OP(_CFFI_OP_POINTER, 325), // void *
+/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
+/* 290 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 291 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
+/* 293 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION, 325), // void()(flam_loader *)
+/* 295 */ _CFFI_OP(_CFFI_OP_NOOP, 192),
+/* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 298 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 299 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 300 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 301 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 302 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 303 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 304 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 305 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 306 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 307 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 308 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 309 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 310 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 311 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 312 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 313 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 314 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 315 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 316 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
+/* 317 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
+/* 318 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
+/* 319 */ _CFFI_OP(_CFFI_OP_POINTER, 320), // flam_state *
+/* 320 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
+/* 321 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
+/* 322 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
+/* 323 */ _CFFI_OP(_CFFI_OP_POINTER, 324), // flam_tensor_list *
+/* 324 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
+/* 325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -994,10 +1011,10 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg5, (char **)&x5);
+      _cffi_type(182), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(182), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1379,6 +1396,104 @@ _cffi_f_flam_device_synchronize(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_device_synchronize _cffi_d_flam_device_synchronize
 #endif
 
+static flam_tensor * _cffi_d_flam_embedding_bag(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3, flam_tensor const * x4, int32_t x5, int64_t const * x6)
+{
+  return flam_embedding_bag(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int32_t x3;
+  flam_tensor const * x4;
+  int32_t x5;
+  int64_t const * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_embedding_bag", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(14), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(14), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(14), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(14), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(14), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(14), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(28), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(28), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_embedding_bag(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_embedding_bag _cffi_d_flam_embedding_bag
+#endif
+
 static int32_t _cffi_d_flam_equal(flam_tensor const * x0, flam_tensor const * x1, int32_t * x2)
 {
   return flam_equal(x0, x1, x2);
@@ -1420,10 +1535,10 @@ _cffi_f_flam_equal(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg2, (char **)&x2);
+      _cffi_type(182), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(182), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1458,10 +1573,10 @@ _cffi_f_flam_event_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(156), arg0, (char **)&x0);
+      _cffi_type(165), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(156), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(165), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1502,19 +1617,19 @@ _cffi_f_flam_event_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(156), arg0, (char **)&x0);
+      _cffi_type(165), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(156), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(165), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(160), arg1, (char **)&x1);
+      _cffi_type(169), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(160), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(169), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1626,7 +1741,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(314));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(323));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1664,10 +1779,10 @@ _cffi_f_flam_grad_scaler_get_scale(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(168), arg1, (char **)&x1);
+      _cffi_type(177), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(168), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(177), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1708,19 +1823,19 @@ _cffi_f_flam_grad_scaler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(163), arg0, (char **)&x0);
+      _cffi_type(172), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(163), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(172), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(164), arg1, (char **)&x1);
+      _cffi_type(173), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(164), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(173), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1778,19 +1893,19 @@ _cffi_f_flam_grad_scaler_owner_skipped(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg2, (char **)&x2);
+      _cffi_type(182), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(182), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(174), arg3, (char **)&x3);
+      _cffi_type(183), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(174), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(183), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1844,28 +1959,28 @@ _cffi_f_flam_grad_scaler_skipped(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(172), arg1, (char **)&x1);
+      _cffi_type(181), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(172), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(181), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg2, (char **)&x2);
+      _cffi_type(182), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(182), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(174), arg3, (char **)&x3);
+      _cffi_type(183), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(174), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(183), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1915,7 +2030,7 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(310));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(319));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2297,7 +2412,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(310));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(319));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2328,28 +2443,28 @@ _cffi_f_flam_loader_next(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(183), arg0, (char **)&x0);
+      _cffi_type(192), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(183), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(192), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(189), arg1, (char **)&x1);
+      _cffi_type(198), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor_list * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(189), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(198), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(190), arg2, (char **)&x2);
+      _cffi_type(199), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(190), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(199), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2382,10 +2497,10 @@ _cffi_f_flam_loader_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(183), arg0, (char **)&x0);
+      _cffi_type(192), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(183), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(192), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2428,10 +2543,10 @@ _cffi_f_flam_loader_seek(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(183), arg0, (char **)&x0);
+      _cffi_type(192), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(183), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(192), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2482,10 +2597,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(183), arg0, (char **)&x0);
+      _cffi_type(192), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(183), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(192), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2495,10 +2610,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg2, (char **)&x2);
+      _cffi_type(182), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(182), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2899,10 +3014,10 @@ _cffi_f_flam_module_load_state_dict(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(164), arg1, (char **)&x1);
+      _cffi_type(173), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(164), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(173), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3217,7 +3332,7 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(314));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(323));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3294,19 +3409,19 @@ _cffi_f_flam_optimizer_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(218), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(218), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(164), arg1, (char **)&x1);
+      _cffi_type(173), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(164), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(173), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3349,28 +3464,28 @@ _cffi_f_flam_optimizer_step_closure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(218), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(218), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(210), arg1, (char **)&x1);
+      _cffi_type(219), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_closure const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(210), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(219), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(168), arg2, (char **)&x2);
+      _cffi_type(177), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(168), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(177), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3649,10 +3764,10 @@ _cffi_f_flam_save(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(164), arg0, (char **)&x0);
+      _cffi_type(173), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(164), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(173), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3702,19 +3817,19 @@ _cffi_f_flam_scheduler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(218), arg0, (char **)&x0);
+      _cffi_type(227), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(218), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(227), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(164), arg1, (char **)&x1);
+      _cffi_type(173), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(164), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(173), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3749,10 +3864,10 @@ _cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(218), arg0, (char **)&x0);
+      _cffi_type(227), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(218), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(227), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3817,10 +3932,10 @@ _cffi_f_flam_stream_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(160), arg0, (char **)&x0);
+      _cffi_type(169), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(160), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(169), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3861,19 +3976,19 @@ _cffi_f_flam_stream_wait_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(160), arg0, (char **)&x0);
+      _cffi_type(169), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(160), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(169), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(160), arg1, (char **)&x1);
+      _cffi_type(169), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(160), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(169), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3925,19 +4040,19 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg1, (char **)&x1);
+      _cffi_type(260), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(260), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(252), arg2, (char **)&x2);
+      _cffi_type(261), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(252), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(261), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3986,10 +4101,10 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(128), arg0, (char **)&x0);
+      _cffi_type(137), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(128), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(137), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4064,10 +4179,10 @@ _cffi_f_flam_tensor_host_data(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(190), arg1, (char **)&x1);
+      _cffi_type(199), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(190), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(199), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4117,10 +4232,10 @@ _cffi_f_flam_tensor_item_f64(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(168), arg1, (char **)&x1);
+      _cffi_type(177), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(168), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(177), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4170,10 +4285,10 @@ _cffi_f_flam_tensor_item_i64(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(174), arg1, (char **)&x1);
+      _cffi_type(183), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(174), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(183), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4263,10 +4378,10 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(277), arg1, (char **)&x1);
+      _cffi_type(286), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(277), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(286), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4529,7 +4644,7 @@ _cffi_f_flam_unique(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(314));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(323));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4594,7 +4709,7 @@ _cffi_f_flam_unique_consecutive(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(314));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(323));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4724,168 +4839,174 @@ static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 254), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 235), (void *)_cffi_d_flam_backward },
-  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 77), (void *)_cffi_d_flam_bincount },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 244), (void *)_cffi_d_flam_backward },
+  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 86), (void *)_cffi_d_flam_bincount },
   { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 37), (void *)_cffi_d_flam_clip_grad_norm_ },
-  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 115), (void *)_cffi_d_flam_combinations },
+  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 124), (void *)_cffi_d_flam_combinations },
   { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 21), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 280), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_equal },
-  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 155), (void *)_cffi_d_flam_event_synchronize },
-  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_event_wait },
-  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_grad },
-  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 166), (void *)_cffi_d_flam_grad_scaler_get_scale },
-  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
-  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 176), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
-  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 170), (void *)_cffi_d_flam_grad_scaler_skipped },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_embedding_bag },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 271), (void *)_cffi_d_flam_equal },
+  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 164), (void *)_cffi_d_flam_event_synchronize },
+  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 167), (void *)_cffi_d_flam_event_wait },
+  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_grad },
+  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 175), (void *)_cffi_d_flam_grad_scaler_get_scale },
+  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 171), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
+  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
+  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 179), (void *)_cffi_d_flam_grad_scaler_skipped },
   { "flam_grad_scaler_state_dict", (void *)_cffi_f_flam_grad_scaler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 4), (void *)_cffi_d_flam_grad_scaler_state_dict },
-  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 102), (void *)_cffi_d_flam_histc },
-  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 108), (void *)_cffi_d_flam_histc_out },
-  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 89), (void *)_cffi_d_flam_index },
+  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 111), (void *)_cffi_d_flam_histc },
+  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 117), (void *)_cffi_d_flam_histc_out },
+  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_index },
   { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 26), (void *)_cffi_d_flam_index_put_ },
   { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 0), (void *)_cffi_d_flam_load },
-  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 187), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 285), (void *)_cffi_d_flam_loader_release },
-  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 192), (void *)_cffi_d_flam_loader_seek },
-  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 182), (void *)_cffi_d_flam_loader_wait },
+  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 196), (void *)_cffi_d_flam_loader_next },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 294), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_loader_seek },
+  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 191), (void *)_cffi_d_flam_loader_wait },
   { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_masked_scatter },
   { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_masked_scatter_ },
   { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 47), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 280), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 283), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 292), (void *)_cffi_d_flam_memory_empty_pinned_cache },
   { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 12), (void *)_cffi_d_flam_module_call },
   { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 7), (void *)_cffi_d_flam_module_forward },
-  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 197), (void *)_cffi_d_flam_module_load_state_dict },
-  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_module_to },
-  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_nanquantile },
-  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_nanquantile_out },
+  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_module_load_state_dict },
+  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_module_to },
+  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 65), (void *)_cffi_d_flam_nanquantile },
+  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 72), (void *)_cffi_d_flam_nanquantile_out },
   { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_nonzero },
-  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 146), (void *)_cffi_d_flam_nonzero_tuple },
-  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_one_hot },
-  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 213), (void *)_cffi_d_flam_optimizer_load_state_dict },
-  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 208), (void *)_cffi_d_flam_optimizer_step_closure },
-  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_quantile },
-  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_quantile_out },
-  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 71), (void *)_cffi_d_flam_repeat_interleave_each },
-  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_save },
-  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 220), (void *)_cffi_d_flam_scheduler_load_state_dict },
-  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 217), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 280), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 228), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 249), (void *)_cffi_d_flam_tensor_format },
-  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 127), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 271), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 245), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 155), (void *)_cffi_d_flam_nonzero_tuple },
+  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 107), (void *)_cffi_d_flam_one_hot },
+  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 222), (void *)_cffi_d_flam_optimizer_load_state_dict },
+  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 217), (void *)_cffi_d_flam_optimizer_step_closure },
+  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 65), (void *)_cffi_d_flam_quantile },
+  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 72), (void *)_cffi_d_flam_quantile_out },
+  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 80), (void *)_cffi_d_flam_repeat_interleave_each },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 233), (void *)_cffi_d_flam_save },
+  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_scheduler_load_state_dict },
+  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 226), (void *)_cffi_d_flam_scheduler_step },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 237), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 240), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 258), (void *)_cffi_d_flam_tensor_format },
+  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 136), (void *)_cffi_d_flam_tensor_from_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 280), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 254), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 276), (void *)_cffi_d_flam_tensor_item_i64 },
   { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 275), (void *)_cffi_d_flam_tensor_to_host },
-  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 82), (void *)_cffi_d_flam_to },
-  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 120), (void *)_cffi_d_flam_tril_indices },
-  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 120), (void *)_cffi_d_flam_triu_indices },
-  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 149), (void *)_cffi_d_flam_unique },
-  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 149), (void *)_cffi_d_flam_unique_consecutive },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 91), (void *)_cffi_d_flam_to },
+  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_tril_indices },
+  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_triu_indices },
+  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_unique },
+  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_unique_consecutive },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 289, _CFFI_F_EXTERNAL,
+  { "flam_closure", 298, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset", 290, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 299, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 291, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 300, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 292, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 301, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 293, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 302, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 294, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 303, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 295, _CFFI_F_EXTERNAL,
+  { "flam_function", 304, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 296, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 305, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_grad_scaler", 297, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 306, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 298, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 307, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 299, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 308, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 300, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 309, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 301, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 310, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 302, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 311, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 303, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 312, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 304, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 313, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 305, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 314, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 306, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 315, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_rate_callback", 307, _CFFI_F_EXTERNAL,
+  { "flam_rate_callback", 316, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 308, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 317, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 309, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 318, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 311, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 320, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 312, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 321, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 313, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor", 322, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 315, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor_list", 324, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 2 },
+  { "flam_bag", 2 },
   { "flam_bool", 2 },
   { "flam_cdist_mode", 2 },
-  { "flam_closure", 289 },
+  { "flam_closure", 298 },
   { "flam_cycle", 2 },
-  { "flam_dataset", 290 },
-  { "flam_dataset_vtable", 291 },
+  { "flam_dataset", 299 },
+  { "flam_dataset_vtable", 300 },
   { "flam_device", 2 },
   { "flam_device_type", 2 },
   { "flam_dtype", 2 },
-  { "flam_error", 292 },
-  { "flam_event", 293 },
+  { "flam_error", 301 },
+  { "flam_event", 302 },
   { "flam_fan", 2 },
-  { "flam_format_options", 294 },
-  { "flam_function", 295 },
+  { "flam_format_options", 303 },
+  { "flam_function", 304 },
   { "flam_gelu_form", 2 },
-  { "flam_generator", 296 },
-  { "flam_grad_scaler", 297 },
-  { "flam_hook", 298 },
-  { "flam_hook_callback", 299 },
+  { "flam_generator", 305 },
+  { "flam_grad_scaler", 306 },
+  { "flam_grid_padding", 2 },
+  { "flam_hook", 307 },
+  { "flam_hook_callback", 308 },
   { "flam_hook_moment", 2 },
   { "flam_index_kind", 2 },
   { "flam_interpolation", 2 },
-  { "flam_loader", 300 },
-  { "flam_loader_options", 301 },
+  { "flam_loader", 309 },
+  { "flam_loader_options", 310 },
   { "flam_meshgrid_indexing", 2 },
-  { "flam_module", 302 },
-  { "flam_module_hook", 303 },
-  { "flam_module_vtable", 304 },
-  { "flam_node", 305 },
-  { "flam_optimizer", 306 },
-  { "flam_rate_callback", 307 },
+  { "flam_module", 311 },
+  { "flam_module_hook", 312 },
+  { "flam_module_vtable", 313 },
+  { "flam_node", 314 },
+  { "flam_optimizer", 315 },
+  { "flam_padding", 2 },
+  { "flam_quantile_interpolation", 2 },
+  { "flam_rate_callback", 316 },
+  { "flam_recurrent", 2 },
   { "flam_reduction", 2 },
   { "flam_rounding", 2 },
-  { "flam_saved", 308 },
+  { "flam_saved", 317 },
   { "flam_scatter_rule", 2 },
-  { "flam_scheduler", 309 },
-  { "flam_scope", 178 },
+  { "flam_scheduler", 318 },
+  { "flam_scope", 187 },
   { "flam_side", 2 },
-  { "flam_state", 311 },
+  { "flam_state", 320 },
   { "flam_status", 2 },
-  { "flam_stream", 312 },
-  { "flam_tensor", 313 },
-  { "flam_tensor_list", 315 },
+  { "flam_stream", 321 },
+  { "flam_tensor", 322 },
+  { "flam_tensor_list", 324 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -4900,12 +5021,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  62,  /* num_globals */
+  63,  /* num_globals */
   25,  /* num_struct_unions */
   0,  /* num_enums */
-  44,  /* num_typenames */
+  49,  /* num_typenames */
   _cffi_includes,
-  317,  /* num_types */
+  326,  /* num_types */
   0,  /* flags */
 };
 

@@ -579,8 +579,10 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/activation.h"
 #include "flambeau/amp.h"
 #include "flambeau/arrange.h"
+#include "flambeau/attention.h"
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
+#include "flambeau/blocks.h"
 #include "flambeau/compare.h"
 #include "flambeau/contract.h"
 #include "flambeau/conv.h"
@@ -588,14 +590,18 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/data.h"
 #include "flambeau/derived.h"
 #include "flambeau/device.h"
+#include "flambeau/distance.h"
+#include "flambeau/embedding.h"
 #include "flambeau/error.h"
 #include "flambeau/generator.h"
+#include "flambeau/image.h"
 #include "flambeau/index.h"
 #include "flambeau/init.h"
 #include "flambeau/io.h"
 #include "flambeau/join.h"
 #include "flambeau/layers.h"
 #include "flambeau/loss.h"
+#include "flambeau/margin.h"
 #include "flambeau/matmul.h"
 #include "flambeau/matrix.h"
 #include "flambeau/memory.h"
@@ -603,9 +609,11 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/moments.h"
 #include "flambeau/norm.h"
 #include "flambeau/optim.h"
+#include "flambeau/pad.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/pool.h"
 #include "flambeau/random.h"
+#include "flambeau/recurrent.h"
 #include "flambeau/reduce.h"
 #include "flambeau/running.h"
 #include "flambeau/schedule.h"
@@ -623,24 +631,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1881), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 2281), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1891), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 2291), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1894), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 2294), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1899), // flam_state const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 2299), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1901), // flam_tensor const *
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 2301), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
@@ -652,1889 +660,2289 @@ static void *_cffi_types[] = {
 /* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_optimizer const *, size_t)
-/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1895), // flam_optimizer const *
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 2295), // flam_optimizer const *
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_scheduler const *, size_t)
-/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 1898), // flam_scheduler const *
+/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 2298), // flam_scheduler const *
 /* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(int32_t)
 /* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_dataset_vtable const *)
-/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 1880), // flam_dataset_vtable const *
+/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 2280), // flam_dataset_vtable const *
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 44 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 45 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1818), // flam_error *()(void)
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2218), // flam_error *()(void)
 /* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1210), // flam_event *()(int32_t, int32_t)
+/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1523), // flam_event *()(int32_t, int32_t)
 /* 50 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 51 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 386), // flam_generator *()(int32_t)
+/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 472), // flam_generator *()(int32_t)
 /* 54 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // flam_grad_scaler *()(double, double, double, int64_t, int32_t)
+/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 420), // flam_grad_scaler *()(double, double, double, int64_t, int32_t)
 /* 57 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
 /* 58 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 59 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 60 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 61 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1833), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1901), // flam_tensor *
-/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1888), // flam_hook_callback const *
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2233), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 2301), // flam_tensor *
+/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 2288), // flam_hook_callback const *
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1264), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1879), // flam_dataset *
-/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1890), // flam_loader_options const *
+/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1577), // flam_loader *()(flam_dataset *, flam_loader_options const *)
+/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 2279), // flam_dataset *
+/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 2290), // flam_loader_options const *
 /* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(char const *, flam_module_vtable const *)
-/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 1877), // char const *
-/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 1893), // flam_module_vtable const *
+/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(char const *, flam_module_vtable const *)
+/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 2277), // char const *
+/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 2293), // flam_module_vtable const *
 /* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(double)
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(double)
 /* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(flam_module const *, char const *)
+/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(flam_module const *, char const *)
 /* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 80 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int32_t)
+/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int32_t)
 /* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
-/* 86 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t const *
-/* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 88 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 90 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 93 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t, int64_t)
+/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int32_t, int64_t, int64_t, int64_t, int32_t, int32_t, double, int32_t, int64_t, int32_t, int32_t)
+/* 86 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 88 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 90 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 92 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 95 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
-/* 98 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 99 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 95 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t const *, size_t, double const *, int32_t, int32_t, int32_t)
+/* 99 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t const *
+/* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 101 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // double const *
 /* 102 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 106 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
-/* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 106 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t const *, size_t, double, int32_t, int32_t, int32_t, int32_t)
+/* 107 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
-/* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 121 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 117 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 118 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 120 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 122 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 123 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t)
+/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 126 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(void)
-/* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1842), // flam_node *()(flam_node const *, size_t)
-/* 133 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1842), // flam_node *()(flam_tensor const *)
-/* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t)
-/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
+/* 128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 137 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t)
+/* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 144 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t, int32_t)
+/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 150 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 151 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t)
-/* 152 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 153 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
+/* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
-/* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 164 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 170 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t)
-/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t, int64_t const *, int32_t, int32_t)
+/* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
+/* 169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 170 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 171 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
 /* 174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t)
-/* 182 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, int64_t, int64_t, double, double, int64_t, int32_t, int32_t)
-/* 192 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 175 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 177 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 180 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t, int64_t const *, size_t, int32_t, int32_t)
+/* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 187 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 189 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 190 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 193 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 198 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 199 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 198 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1848), // flam_saved *()(flam_tensor const *, int64_t)
-/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(int64_t, int64_t, int64_t, double, int32_t, double, int32_t, int32_t, int32_t, int32_t)
 /* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double)
-/* 208 */ _CFFI_OP(_CFFI_OP_POINTER, 1895), // flam_optimizer *
-/* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, double, double, double, int32_t, double, int32_t, double, double)
-/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 218 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, double, int64_t)
-/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, int64_t)
-/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 207 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 211 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1587), // flam_module *()(void)
+/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2242), // flam_node *()(flam_node const *, size_t)
+/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2242), // flam_node *()(flam_tensor const *)
+/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION, 294), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t)
+/* 226 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 228 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 230 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 232 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, int64_t, double, int32_t, int32_t, double, double, double, double, int32_t)
-/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 236 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 237 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 232 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 235 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 294), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t)
+/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 241 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 242 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, flam_rate_callback const *)
-/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 249 */ _CFFI_OP(_CFFI_OP_POINTER, 1896), // flam_rate_callback const *
-/* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int32_t, double, int64_t, double, int32_t, int64_t, double, double)
-/* 252 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 253 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 294), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
+/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 253 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int64_t const *, size_t, double)
-/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int64_t, double)
-/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 257 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 258 */ _CFFI_OP(_CFFI_OP_FUNCTION, 294), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t)
+/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 263 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 294), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t)
+/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 271 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int64_t, int64_t, double)
-/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_scheduler *)
-/* 280 */ _CFFI_OP(_CFFI_OP_POINTER, 1898), // flam_scheduler *
-/* 281 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(flam_module const *)
-/* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(flam_module const *, int32_t)
-/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 272 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 273 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 274 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 276 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 277 */ _CFFI_OP(_CFFI_OP_FUNCTION, 294), // flam_optimizer *()(flam_tensor const * const *, size_t, double, int64_t, int64_t, double, double, int64_t, int32_t, int32_t)
+/* 278 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 282 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 283 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 284 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 285 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(flam_optimizer const *)
-/* 290 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 291 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(flam_scheduler const *)
-/* 293 */ _CFFI_OP(_CFFI_OP_NOOP, 34),
-/* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(void)
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2248), // flam_saved *()(flam_tensor const *, int64_t)
+/* 290 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 291 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 292 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 293 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, double)
+/* 294 */ _CFFI_OP(_CFFI_OP_POINTER, 2295), // flam_optimizer *
+/* 295 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1857), // flam_stream *()(int32_t)
-/* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 299 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1857), // flam_stream *()(int32_t, int32_t)
-/* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1857), // flam_stream *()(int32_t, void *)
+/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, double, double, double, double, int32_t, double, int32_t, double, double)
+/* 298 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 303 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 306 */ _CFFI_OP(_CFFI_OP_POINTER, 1912), // void *
-/* 307 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(char const *, flam_tensor const * const *, size_t)
-/* 309 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 310 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 312 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 313 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double)
-/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, double, int32_t, int32_t, int32_t)
+/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 307 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, double, double, int64_t)
+/* 310 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 314 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, double, int64_t)
+/* 316 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
 /* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, int32_t, int32_t, int32_t)
-/* 326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 319 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, double, int64_t, double, int32_t, int32_t, double, double, double, double, int32_t)
+/* 321 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 327 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 331 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
-/* 334 */ _CFFI_OP(_CFFI_OP_POINTER, 1886), // flam_grad_scaler *
-/* 335 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, flam_rate_callback const *)
+/* 334 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 335 */ _CFFI_OP(_CFFI_OP_POINTER, 2296), // flam_rate_callback const *
 /* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
-/* 338 */ _CFFI_OP(_CFFI_OP_POINTER, 1886), // flam_grad_scaler const *
-/* 339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_module const *, char const *)
-/* 343 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 344 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 345 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 346 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_node const *)
-/* 347 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 349 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_saved const *)
-/* 350 */ _CFFI_OP(_CFFI_OP_POINTER, 1897), // flam_saved const *
-/* 351 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 352 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, char const *)
-/* 353 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 354 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 355 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 356 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, size_t)
-/* 357 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *)
-/* 361 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 362 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double const *)
-/* 364 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 365 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // double const *
-/* 366 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 367 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double const *, double const *, double const *)
-/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 369 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 370 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double)
-/* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 376 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double)
-/* 378 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 379 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 380 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 381 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 382 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
-/* 383 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 384 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 385 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 386 */ _CFFI_OP(_CFFI_OP_POINTER, 1885), // flam_generator *
-/* 387 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 388 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, flam_generator *)
-/* 389 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 390 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 391 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 392 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 393 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, int32_t)
-/* 394 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 395 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 396 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, int64_t, double)
-/* 399 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, int32_t, double, int64_t, double, int32_t, int64_t, double, double)
+/* 338 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 341 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 342 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 344 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 346 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, int64_t const *, size_t, double)
+/* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 350 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 351 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 352 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, int64_t, double)
+/* 355 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 357 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 358 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_optimizer *, int64_t, int64_t, double)
+/* 360 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 361 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 366), // flam_scheduler *()(flam_scheduler *)
+/* 366 */ _CFFI_OP(_CFFI_OP_POINTER, 2298), // flam_scheduler *
+/* 367 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 368 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1668), // flam_state *()(flam_module const *)
+/* 369 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 370 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 371 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1668), // flam_state *()(flam_module const *, int32_t)
+/* 372 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 374 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 375 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1668), // flam_state *()(flam_optimizer const *)
+/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 378 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1668), // flam_state *()(flam_scheduler const *)
+/* 379 */ _CFFI_OP(_CFFI_OP_NOOP, 34),
+/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 381 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1668), // flam_state *()(void)
+/* 382 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 383 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2257), // flam_stream *()(int32_t)
+/* 384 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 385 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 386 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2257), // flam_stream *()(int32_t, int32_t)
+/* 387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 389 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 390 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2257), // flam_stream *()(int32_t, void *)
+/* 391 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 392 */ _CFFI_OP(_CFFI_OP_POINTER, 2312), // void *
+/* 393 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 394 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(char const *, flam_tensor const * const *, size_t)
+/* 395 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 396 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 397 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double)
 /* 400 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *)
-/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 407 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
-/* 409 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 410 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 411 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 414 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 415 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 416 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
-/* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 420 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 401 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, double, int32_t, int32_t, int32_t)
+/* 403 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 404 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 405 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 406 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 409 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 411 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, int32_t, int32_t, int32_t)
+/* 412 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 414 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 416 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 419 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
+/* 420 */ _CFFI_OP(_CFFI_OP_POINTER, 2286), // flam_grad_scaler *
 /* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 424 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
-/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 426 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 427 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 428 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 430 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 431 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 432 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 433 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 434 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 435 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 436 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
-/* 437 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 438 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 440 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t)
-/* 442 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 443 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 444 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 445 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *)
-/* 446 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 447 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 449 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 450 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 451 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 452 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 455 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 456 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 458 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 460 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 461 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 462 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 463 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 464 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 465 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 466 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
-/* 467 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 468 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 469 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 470 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 471 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t)
-/* 472 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 474 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 476 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
-/* 477 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 480 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 481 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 482 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t)
-/* 483 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 484 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, flam_tensor *)
-/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 489 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 490 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 491 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t)
-/* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 493 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 494 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
+/* 424 */ _CFFI_OP(_CFFI_OP_POINTER, 2286), // flam_grad_scaler const *
+/* 425 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 426 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 427 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 428 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_module const *, char const *)
+/* 429 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 431 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 432 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_node const *)
+/* 433 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 434 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 435 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_saved const *)
+/* 436 */ _CFFI_OP(_CFFI_OP_POINTER, 2297), // flam_saved const *
+/* 437 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 438 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, char const *)
+/* 439 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 440 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 442 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, size_t)
+/* 443 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 445 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 446 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *)
+/* 447 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 448 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double const *)
+/* 450 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 451 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 453 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double const *, double const *, double const *)
+/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 455 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 456 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 457 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 458 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 459 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double)
+/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 461 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 463 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double)
+/* 464 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 465 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
+/* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 470 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 472 */ _CFFI_OP(_CFFI_OP_POINTER, 2285), // flam_generator *
+/* 473 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double, int32_t)
+/* 475 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 476 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 479 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, flam_generator *)
+/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 483 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 484 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, int32_t)
+/* 486 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 487 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 489 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 490 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, int64_t, double)
+/* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 492 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 493 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 494 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 495 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t, flam_tensor *)
-/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 499 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *)
-/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *)
+/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 498 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 499 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
+/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 502 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 503 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 504 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 505 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *)
-/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 507 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, double const *, double const *)
-/* 510 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 511 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, double const *, double const *, flam_tensor *)
-/* 516 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 505 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, double, double)
+/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 507 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 508 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 509 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 510 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 511 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
+/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 514 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
+/* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 520 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, flam_tensor *)
-/* 523 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 524 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
-/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 526 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double)
-/* 528 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 529 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, double)
-/* 532 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 535 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 536 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int32_t)
-/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 539 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 541 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
-/* 542 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 543 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 546 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 547 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
+/* 523 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 524 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 526 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 527 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 530 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 532 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 533 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 534 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
+/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 537 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 538 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 539 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t)
+/* 540 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 541 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 546 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 547 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 548 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 549 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t)
-/* 550 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 551 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 552 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 553 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t, double)
-/* 555 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 556 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 557 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 558 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t, double, flam_tensor *)
-/* 561 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 562 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 563 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 564 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 549 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 550 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 551 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 552 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 553 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 554 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 555 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 556 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 557 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 558 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 559 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 560 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 561 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 562 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 563 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 564 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
 /* 565 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 566 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 567 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_generator *)
-/* 568 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 569 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 570 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 571 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *)
-/* 572 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 573 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
-/* 576 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 577 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 579 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 580 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 581 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 582 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 583 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 584 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 585 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 586 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 566 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 567 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t)
+/* 570 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 571 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 572 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
+/* 575 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 576 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 577 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t)
+/* 581 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 582 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 583 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, flam_tensor *)
+/* 585 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 586 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 588 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 589 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
-/* 590 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 591 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 589 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t)
+/* 590 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 591 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 593 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 594 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
-/* 595 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 596 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 597 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 598 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 599 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 600 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 601 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 602 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 603 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 604 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 594 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t, flam_tensor *)
+/* 595 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 596 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 597 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 598 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 599 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 600 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *)
+/* 601 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 602 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 603 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *)
+/* 604 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
 /* 606 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 607 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, int32_t)
+/* 607 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, double const *, double const *)
 /* 608 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 609 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 610 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 611 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 609 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 610 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 611 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
 /* 612 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 613 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
+/* 613 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, double const *, double const *, flam_tensor *)
 /* 614 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 615 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 616 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 617 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 618 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 619 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 620 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 621 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 622 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 623 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
-/* 624 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 625 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 615 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 616 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 617 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 618 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 619 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 620 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, flam_tensor *)
+/* 621 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 622 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 623 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 624 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 625 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double)
 /* 626 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 627 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 628 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
-/* 629 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 627 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 628 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 629 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, double)
 /* 630 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 631 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 631 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 632 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 633 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 634 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 634 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, double, int32_t)
 /* 635 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 636 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 637 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 638 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 639 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 640 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 641 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
-/* 642 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 643 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 644 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 645 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 646 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 647 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 648 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 649 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 650 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 651 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 652 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 653 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 654 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 655 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 656 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 657 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 658 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 659 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 660 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 661 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 662 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
-/* 663 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 664 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 665 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 666 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 667 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 668 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
-/* 669 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 670 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 671 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 636 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 637 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 638 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 639 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 640 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int32_t)
+/* 641 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 642 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 643 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 644 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 645 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int32_t, double, int64_t)
+/* 646 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 647 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 648 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 649 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 650 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 651 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 652 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, double)
+/* 653 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 654 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 655 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 656 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 657 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 658 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 659 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, double, flam_tensor *)
+/* 660 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 661 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 662 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 663 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 664 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 665 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 666 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 667 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
+/* 668 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 669 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 670 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 671 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 672 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 673 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 673 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 674 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 675 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 675 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int64_t const *, size_t, int32_t)
 /* 676 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 677 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 678 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 679 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 680 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 681 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 682 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 684 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 677 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 678 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 679 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 680 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 681 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 682 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 684 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t)
 /* 685 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 686 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 687 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 688 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 689 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 690 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 691 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 693 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 686 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 687 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 688 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 689 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t, double)
+/* 690 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 691 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 693 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 694 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 695 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
+/* 695 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t, double, flam_tensor *)
 /* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 697 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 698 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 699 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 700 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 701 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 702 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 703 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 704 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 705 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 706 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 707 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 708 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 709 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
-/* 710 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 697 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 698 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 699 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 700 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 701 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 702 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_generator *)
+/* 703 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 704 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 705 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 706 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *)
+/* 707 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 708 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 709 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 710 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
 /* 711 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 712 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 713 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 714 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 715 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 716 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
-/* 717 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 718 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 720 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 721 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 722 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 712 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 713 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 714 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 715 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 716 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 717 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 718 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 719 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 720 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
+/* 721 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 722 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 723 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 724 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 724 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
 /* 725 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 726 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 727 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 727 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 728 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 729 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 729 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
 /* 730 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 731 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 732 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 732 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 733 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 734 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 735 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
-/* 736 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 734 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 735 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 736 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
 /* 737 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 738 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 739 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 740 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 741 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 742 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 738 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 739 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 740 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 741 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 742 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, int32_t)
 /* 743 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 744 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 746 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 747 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
-/* 748 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 744 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 746 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 747 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 748 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
 /* 749 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 750 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 752 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 754 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 750 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 751 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 752 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 754 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 755 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 756 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 757 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 758 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 760 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *)
-/* 762 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 763 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 765 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 766 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 767 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 756 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 757 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 758 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 759 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 760 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 761 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 762 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 763 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
+/* 764 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 765 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 766 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 767 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 768 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 769 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor *)
+/* 769 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
 /* 770 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 771 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 772 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 773 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 774 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 775 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 776 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 777 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 778 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
+/* 772 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 773 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 774 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 775 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 776 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, double, int32_t, int32_t)
+/* 777 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 778 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 779 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 780 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 781 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 782 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 783 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, flam_tensor *)
-/* 784 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 785 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 786 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 787 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 788 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 789 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
-/* 790 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 791 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 792 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 793 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 794 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 795 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 796 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
-/* 798 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 799 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 800 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 801 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 802 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t const *, int64_t const *, int64_t)
+/* 780 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 781 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 782 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 783 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 784 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 785 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 786 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
+/* 787 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 788 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 789 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 790 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 791 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 792 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 793 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 794 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 795 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 796 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 797 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 798 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 799 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 800 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 801 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t)
+/* 802 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 803 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 804 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 805 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 806 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 807 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 808 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 809 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 810 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t)
+/* 805 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 806 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 807 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 808 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 809 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 810 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 811 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 812 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 813 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 814 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 815 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 816 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t, int64_t)
+/* 812 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 813 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 814 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 815 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 816 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 817 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 818 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 819 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 820 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 821 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 822 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 823 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 819 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 820 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, double const *, int32_t)
+/* 821 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 822 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 823 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 824 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 825 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 826 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 827 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
-/* 828 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 829 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 830 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 832 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
+/* 825 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 826 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 827 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 828 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 829 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 830 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 831 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 832 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 833 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 834 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 836 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 836 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 837 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 838 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
+/* 838 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
 /* 839 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 840 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 841 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 842 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 840 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 841 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 842 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, double, int32_t)
 /* 845 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 846 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 847 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 846 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 847 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 848 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 849 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 850 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
-/* 851 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 852 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 853 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 854 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 855 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
-/* 856 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 857 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 858 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 859 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 861 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 862 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
-/* 863 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 864 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 865 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 866 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 867 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 868 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
-/* 871 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 872 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 873 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 874 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 875 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 876 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
-/* 877 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 878 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 879 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 880 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 881 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 882 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 883 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
-/* 884 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 885 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 849 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 850 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 851 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 852 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
+/* 853 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 854 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 855 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 856 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 857 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 859 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 860 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 861 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 862 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 863 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 864 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 865 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 866 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 867 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 868 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 869 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 870 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 871 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 873 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 874 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 875 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 878 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 879 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
+/* 880 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 881 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 882 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 883 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 884 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 885 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
 /* 886 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 887 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 888 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 889 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 891 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 892 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 893 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 894 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 895 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 896 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 897 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 898 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 887 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 888 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 890 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 891 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 892 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, int32_t, int32_t)
+/* 894 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 895 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 896 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 897 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 898 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 899 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 900 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 901 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 902 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 903 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 904 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 905 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
+/* 900 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 901 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 902 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 903 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 904 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 905 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 906 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 907 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 909 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 910 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 911 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 913 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 914 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 915 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 916 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 917 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
-/* 918 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 919 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 920 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 921 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 922 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 923 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 924 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 925 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 926 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 907 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 908 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 909 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 910 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 911 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 913 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 914 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
+/* 915 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 916 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 917 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 918 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 919 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 920 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 921 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 922 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 923 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 924 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 925 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 926 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 928 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 929 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 929 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
 /* 930 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 931 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 933 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 934 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 935 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 936 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 937 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 938 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 939 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 940 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 941 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 931 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 933 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 934 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 935 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 936 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 937 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 938 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 939 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 940 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 941 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 942 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 943 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 943 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 944 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 945 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 946 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
+/* 946 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
 /* 947 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 948 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 949 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 950 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 951 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
-/* 952 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 953 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 948 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 949 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 950 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 951 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 952 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, double, int32_t)
+/* 953 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 954 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 955 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 956 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 957 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
-/* 958 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 960 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 955 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 956 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 957 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 958 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 959 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 960 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
 /* 961 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 962 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 963 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 964 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 965 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 966 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 967 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 968 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 969 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 970 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 971 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 972 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 973 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 974 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 975 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 976 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 977 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 978 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 979 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 980 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 981 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 962 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 963 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 964 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 965 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 966 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 967 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t const *)
+/* 968 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 969 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 970 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 971 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 972 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t const *
+/* 973 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 974 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 975 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 976 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 977 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 978 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 979 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 980 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 981 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *)
 /* 982 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 983 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 985 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 988 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 989 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 990 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 991 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 992 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 993 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
-/* 994 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 995 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 996 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 997 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 998 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 999 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1000 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1001 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1002 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 1003 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1004 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1005 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1006 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1007 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
-/* 1008 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1009 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1010 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1011 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1012 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1013 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
-/* 1014 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1015 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1016 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1017 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1018 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1019 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, int32_t)
-/* 1020 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1021 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1022 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1023 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1024 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1025 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
-/* 1026 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1027 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1028 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1029 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1030 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
-/* 1031 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1032 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1033 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1034 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1035 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1036 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
-/* 1037 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1038 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1039 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1040 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1041 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *)
-/* 1042 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1043 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1044 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1045 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1046 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1047 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1048 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 1049 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1050 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1051 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 983 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 984 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 985 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 986 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 987 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 988 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 989 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor *)
+/* 990 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 991 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 992 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 993 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 994 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 995 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 996 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 997 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 998 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
+/* 999 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1000 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1001 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1002 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1003 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, flam_tensor *)
+/* 1004 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1005 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1006 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1007 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1008 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1009 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t)
+/* 1010 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1011 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1012 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1013 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1014 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1015 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 1016 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1017 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1018 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1019 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1020 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1021 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1022 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1023 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 1024 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1025 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1026 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1027 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1028 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, double)
+/* 1029 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1030 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1031 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1032 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1033 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1034 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, double, flam_tensor const *, int32_t)
+/* 1035 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1036 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1037 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1038 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1039 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1040 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1041 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1042 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t const *, int64_t const *, int64_t)
+/* 1043 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1044 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1045 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1046 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1047 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1048 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1049 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1050 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t)
+/* 1051 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1052 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1053 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1054 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1053 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1054 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1055 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1056 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 1056 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t, int64_t)
 /* 1057 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1058 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1058 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1059 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1060 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1061 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1062 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
-/* 1063 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1064 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1065 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1066 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1067 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1068 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1069 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 1070 */ _CFFI_OP(_CFFI_OP_POINTER, 1902), // flam_tensor_list const *
-/* 1071 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1061 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1062 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1063 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 1064 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1065 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1066 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1067 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 1068 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1069 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1071 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1073 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int32_t)
-/* 1074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1075 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1076 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 1077 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1078 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1079 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1080 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1073 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
+/* 1074 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1075 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1076 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1077 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1078 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
+/* 1079 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1080 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
 /* 1081 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1082 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1082 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1083 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1084 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 1085 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1086 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1087 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1084 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 1085 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1086 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1087 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1088 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1089 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1090 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1091 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1092 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 1093 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1094 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1095 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1096 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1097 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1098 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1099 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 1100 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1102 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1089 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1090 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
+/* 1091 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1092 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1093 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1094 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1095 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double const *, size_t, int32_t, int32_t const *, int32_t const *, int32_t)
+/* 1096 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1097 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1098 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1099 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 1100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1102 */ _CFFI_OP(_CFFI_OP_NOOP, 972),
+/* 1103 */ _CFFI_OP(_CFFI_OP_NOOP, 972),
 /* 1104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1107 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1108 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t)
-/* 1109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 1112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1113 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1117 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_tensor const *)
-/* 1119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1120 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1121 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1122 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_tensor const *, flam_tensor *)
-/* 1123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1105 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1106 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
+/* 1107 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1108 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, double const *)
+/* 1114 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1115 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1117 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1118 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 1119 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1120 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
+/* 1121 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1122 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1124 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1125 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1126 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
-/* 1128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1129 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1125 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1126 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t const *)
+/* 1129 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1130 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1132 */ _CFFI_OP(_CFFI_OP_NOOP, 972),
 /* 1133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 1135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1137 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1139 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1143 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1144 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
-/* 1145 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1146 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1148 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
+/* 1135 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1136 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1139 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, double const *)
+/* 1141 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1142 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1145 */ _CFFI_OP(_CFFI_OP_NOOP, 101),
+/* 1146 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1147 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
+/* 1148 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1149 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1152 */ _CFFI_OP(_CFFI_OP_POINTER, 1872), // void(*)(void *)
-/* 1153 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 1156 */ _CFFI_OP(_CFFI_OP_POINTER, 1884), // flam_function const *
-/* 1157 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1159 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1160 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1161 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1163 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1152 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1153 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1154 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
+/* 1155 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1156 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 1162 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1163 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
 /* 1164 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const * const *, size_t)
-/* 1167 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
-/* 1171 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1167 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1168 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1169 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 1170 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1171 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
 /* 1172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1173 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t)
-/* 1176 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1177 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
-/* 1181 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1173 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1175 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1176 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t)
+/* 1177 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1178 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1180 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
 /* 1183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1185 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1186 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const *, int64_t)
-/* 1187 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
-/* 1191 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1194 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1195 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
-/* 1196 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
-/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1200 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
-/* 1201 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
-/* 1203 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
-/* 1207 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 1208 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 1210 */ _CFFI_OP(_CFFI_OP_POINTER, 1882), // flam_event *
-/* 1211 */ _CFFI_OP(_CFFI_OP_POINTER, 1900), // flam_stream const *
-/* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 1214 */ _CFFI_OP(_CFFI_OP_POINTER, 1882), // flam_event const *
-/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
-/* 1217 */ _CFFI_OP(_CFFI_OP_NOOP, 1214),
-/* 1218 */ _CFFI_OP(_CFFI_OP_NOOP, 1214),
-/* 1219 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // double *
-/* 1220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
-/* 1222 */ _CFFI_OP(_CFFI_OP_NOOP, 1214),
-/* 1223 */ _CFFI_OP(_CFFI_OP_NOOP, 1200),
-/* 1224 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1225 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
-/* 1226 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
-/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1232 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 1235 */ _CFFI_OP(_CFFI_OP_POINTER, 1885), // flam_generator const *
-/* 1236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
-/* 1238 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
-/* 1239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
-/* 1241 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
-/* 1242 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
-/* 1245 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
-/* 1246 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1247 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1249 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1250 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
-/* 1251 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
-/* 1252 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
+/* 1188 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1189 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1190 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1191 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1193 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1197 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1199 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 1200 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1201 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1203 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1205 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1207 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
+/* 1211 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1212 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1214 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1216 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1218 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1221 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1222 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 1223 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1224 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1226 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1228 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1232 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1234 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1235 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 1236 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1237 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1239 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1241 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1242 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 1244 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, double, double, double)
+/* 1248 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
-/* 1255 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
-/* 1256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1257 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1259 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1260 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
-/* 1261 */ _CFFI_OP(_CFFI_OP_NOOP, 338),
-/* 1262 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1263 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 1264 */ _CFFI_OP(_CFFI_OP_POINTER, 1889), // flam_loader *
-/* 1265 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 1269 */ _CFFI_OP(_CFFI_OP_POINTER, 1889), // flam_loader const *
-/* 1270 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t *
-/* 1271 */ _CFFI_OP(_CFFI_OP_NOOP, 1270),
-/* 1272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 1274 */ _CFFI_OP(_CFFI_OP_POINTER, 1891), // flam_module *
-/* 1275 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1277 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
-/* 1278 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1279 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1280 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1281 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
-/* 1283 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1284 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1285 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1286 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1287 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
-/* 1288 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1289 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1290 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1291 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1292 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1293 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
-/* 1294 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1295 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
-/* 1298 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1300 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1301 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
-/* 1302 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 1255 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1257 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1258 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
+/* 1260 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1262 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1263 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1264 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
+/* 1265 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1267 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1268 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1269 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1270 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 1271 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1272 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1273 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1274 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1275 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 1277 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1278 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1279 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1280 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 1284 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1285 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1286 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1287 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1288 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1289 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1290 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1291 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 1292 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1294 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1295 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1296 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1297 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 1299 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1301 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1302 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1303 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1304 */ _CFFI_OP(_CFFI_OP_POINTER, 1892), // flam_module_hook const *
-/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 339), // uint64_t *
-/* 1306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
-/* 1308 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
-/* 1312 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1313 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1314 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
-/* 1315 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1316 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1317 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
-/* 1318 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1319 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1322 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1323 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
-/* 1324 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
-/* 1329 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1330 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1331 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1332 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1333 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1334 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1335 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
-/* 1336 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1338 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1339 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
-/* 1340 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 1341 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1342 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1343 */ _CFFI_OP(_CFFI_OP_NOOP, 1219),
-/* 1344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1345 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
-/* 1346 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
-/* 1347 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1305 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1306 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 1307 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1309 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1310 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1313 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1314 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1315 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 1316 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1319 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1320 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
+/* 1321 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1324 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 1325 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1326 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 1327 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1330 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, int32_t)
+/* 1333 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1336 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1337 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1338 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
+/* 1339 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1341 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1342 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1343 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
+/* 1344 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1346 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1347 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1348 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1349 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
-/* 1350 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
-/* 1351 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1349 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
+/* 1350 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1351 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1352 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 1355 */ _CFFI_OP(_CFFI_OP_POINTER, 1899), // flam_state *
-/* 1356 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1357 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1358 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1359 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
-/* 1360 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
-/* 1361 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1362 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
-/* 1363 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
-/* 1364 */ _CFFI_OP(_CFFI_OP_NOOP, 1200),
-/* 1365 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1366 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
-/* 1367 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
-/* 1368 */ _CFFI_OP(_CFFI_OP_NOOP, 1305),
-/* 1369 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1370 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
-/* 1371 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
-/* 1374 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1376 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1377 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
-/* 1378 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1379 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1380 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1381 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1382 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1383 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
-/* 1384 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1385 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1386 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1387 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1388 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
-/* 1389 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1390 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1391 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1392 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1393 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1394 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
-/* 1395 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1396 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
-/* 1397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
-/* 1399 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *)
+/* 1355 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1357 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1358 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1359 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1360 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1361 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 1362 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1364 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1365 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1366 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1367 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1368 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1369 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 1370 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1371 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1374 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1375 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
+/* 1376 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1377 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1378 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1379 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1380 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1381 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1382 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor_list const *, size_t)
+/* 1383 */ _CFFI_OP(_CFFI_OP_POINTER, 2302), // flam_tensor_list const *
+/* 1384 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1385 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1386 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int32_t)
+/* 1387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1388 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1389 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1390 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1391 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1392 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 1393 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1394 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1395 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1396 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1397 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 1398 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1399 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1400 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1401 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
-/* 1403 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1404 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1405 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1406 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
-/* 1407 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1409 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1410 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1411 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1412 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1414 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1416 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1419 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1420 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1421 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1423 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1424 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1425 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1426 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1427 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1428 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1429 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1430 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1431 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1433 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1434 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1435 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1436 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1437 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1440 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1441 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1442 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1443 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1444 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1445 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1446 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1447 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1448 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1449 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1450 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1403 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 1406 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1409 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1410 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1411 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1412 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 1413 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1414 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1415 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1416 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1419 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1420 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1421 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t)
+/* 1422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1423 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1424 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1425 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1426 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 1427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1428 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1430 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1431 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_tensor const *)
+/* 1432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1433 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1434 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1435 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_tensor const *, flam_tensor *)
+/* 1436 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1437 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1438 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1439 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1440 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
+/* 1441 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1442 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1443 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1445 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1446 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1447 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1448 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1449 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1450 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
 /* 1451 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1452 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1454 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1455 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1456 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1457 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1458 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1459 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1460 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1461 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1462 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1463 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1464 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1465 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1466 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1467 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1468 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1469 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1452 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 1453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1454 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1455 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
+/* 1458 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 1459 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1460 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1461 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1462 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1463 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1464 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1465 */ _CFFI_OP(_CFFI_OP_POINTER, 2272), // void(*)(void *)
+/* 1466 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 1467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2263), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 1469 */ _CFFI_OP(_CFFI_OP_POINTER, 2284), // flam_function const *
 /* 1470 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1472 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1474 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1475 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1476 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1480 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1483 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1484 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1487 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1489 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1491 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1492 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1493 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1494 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1495 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1476 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1478 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1479 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2263), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 1480 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1482 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1483 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2263), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 1484 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1485 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1486 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1487 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1488 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2263), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t)
+/* 1489 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1490 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1491 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1492 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1493 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2263), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 1494 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1495 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
 /* 1496 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1499 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1500 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1501 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1502 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1504 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1505 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1506 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1508 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1509 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1510 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1512 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1514 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1515 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1516 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1519 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1520 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1521 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1522 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1526 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1527 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1498 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1499 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2263), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 1500 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1501 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1502 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1503 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2263), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 1504 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1506 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1507 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1508 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
+/* 1509 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1510 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1511 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
+/* 1512 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1513 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
+/* 1514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
+/* 1516 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1518 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1519 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
+/* 1520 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 1521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
+/* 1523 */ _CFFI_OP(_CFFI_OP_POINTER, 2282), // flam_event *
+/* 1524 */ _CFFI_OP(_CFFI_OP_POINTER, 2300), // flam_stream const *
+/* 1525 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1526 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
+/* 1527 */ _CFFI_OP(_CFFI_OP_POINTER, 2282), // flam_event const *
 /* 1528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1530 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1531 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1532 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1534 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1535 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1536 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1537 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1538 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1539 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1540 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1541 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1542 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1543 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1544 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1546 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1547 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1548 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1549 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1550 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1551 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1552 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1553 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1554 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1555 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1556 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1557 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1559 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1560 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1561 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1562 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1563 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1564 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1565 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1566 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1567 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1568 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1569 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1570 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1571 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1572 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 1575 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1576 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
-/* 1578 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1579 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
+/* 1530 */ _CFFI_OP(_CFFI_OP_NOOP, 1527),
+/* 1531 */ _CFFI_OP(_CFFI_OP_NOOP, 1527),
+/* 1532 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // double *
+/* 1533 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1534 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
+/* 1535 */ _CFFI_OP(_CFFI_OP_NOOP, 1527),
+/* 1536 */ _CFFI_OP(_CFFI_OP_NOOP, 1513),
+/* 1537 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1538 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
+/* 1539 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 1540 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1541 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1542 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
+/* 1543 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 1544 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
+/* 1548 */ _CFFI_OP(_CFFI_OP_POINTER, 2285), // flam_generator const *
+/* 1549 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1550 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
+/* 1551 */ _CFFI_OP(_CFFI_OP_NOOP, 420),
+/* 1552 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1553 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
+/* 1554 */ _CFFI_OP(_CFFI_OP_NOOP, 420),
+/* 1555 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1556 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
+/* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 420),
+/* 1559 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1560 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1561 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1562 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1563 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
+/* 1564 */ _CFFI_OP(_CFFI_OP_NOOP, 420),
+/* 1565 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 1566 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1567 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
+/* 1568 */ _CFFI_OP(_CFFI_OP_NOOP, 420),
+/* 1569 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1570 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1571 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1572 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1573 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
+/* 1574 */ _CFFI_OP(_CFFI_OP_NOOP, 424),
+/* 1575 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1576 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
+/* 1577 */ _CFFI_OP(_CFFI_OP_POINTER, 2289), // flam_loader *
+/* 1578 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1579 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1582 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1583 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1584 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1585 */ _CFFI_OP(_CFFI_OP_POINTER, 64), // flam_tensor * *
-/* 1586 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1588 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, double, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1589 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1590 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1591 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1593 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1594 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1595 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1596 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1597 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
+/* 1582 */ _CFFI_OP(_CFFI_OP_POINTER, 2289), // flam_loader const *
+/* 1583 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t *
+/* 1584 */ _CFFI_OP(_CFFI_OP_NOOP, 1583),
+/* 1585 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1586 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
+/* 1587 */ _CFFI_OP(_CFFI_OP_POINTER, 2291), // flam_module *
+/* 1588 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1589 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1590 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
+/* 1591 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1592 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1593 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1594 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1595 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
+/* 1596 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1597 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 1598 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1599 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1600 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1602 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1603 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1604 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1599 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1600 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
+/* 1601 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1602 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1603 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1604 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1605 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1606 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, flam_tensor * *, flam_tensor * *)
-/* 1607 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1608 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1609 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1610 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1611 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1612 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1613 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1614 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1615 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1616 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1617 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1618 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1619 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1620 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1621 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1622 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1623 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1624 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1625 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1606 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
+/* 1607 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1608 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1609 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1610 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
+/* 1611 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1612 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1613 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1614 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
+/* 1615 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1616 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1617 */ _CFFI_OP(_CFFI_OP_POINTER, 2292), // flam_module_hook const *
+/* 1618 */ _CFFI_OP(_CFFI_OP_POINTER, 425), // uint64_t *
+/* 1619 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1620 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
+/* 1621 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 1622 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1623 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1624 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
+/* 1625 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 1626 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1627 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1628 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1629 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1630 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1631 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1632 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1633 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1634 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1635 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1636 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1637 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1638 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1639 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1640 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1641 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1642 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1643 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1644 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
-/* 1645 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1646 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1647 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
-/* 1648 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1649 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1650 */ _CFFI_OP(_CFFI_OP_NOOP, 1270),
+/* 1627 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
+/* 1628 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 1629 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1630 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
+/* 1631 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 1632 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1633 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1634 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1635 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1636 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
+/* 1637 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 1638 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1639 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1640 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1641 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
+/* 1642 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 1643 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1644 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1645 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1646 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1647 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1648 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
+/* 1649 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 1650 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1651 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1652 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
-/* 1653 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1654 */ _CFFI_OP(_CFFI_OP_NOOP, 1200),
-/* 1655 */ _CFFI_OP(_CFFI_OP_NOOP, 1200),
-/* 1656 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1657 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
-/* 1658 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1659 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1660 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1661 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
-/* 1662 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1663 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1664 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1665 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1666 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
-/* 1667 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1668 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1669 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1670 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1671 */ _CFFI_OP(_CFFI_OP_NOOP, 1305),
-/* 1672 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1673 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
-/* 1674 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1675 */ _CFFI_OP(_CFFI_OP_NOOP, 1270),
-/* 1676 */ _CFFI_OP(_CFFI_OP_NOOP, 1270),
-/* 1677 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1678 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
-/* 1679 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1680 */ _CFFI_OP(_CFFI_OP_NOOP, 1305),
-/* 1681 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1682 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
-/* 1683 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1684 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1652 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
+/* 1653 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 1654 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1655 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1656 */ _CFFI_OP(_CFFI_OP_NOOP, 1532),
+/* 1657 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1658 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
+/* 1659 */ _CFFI_OP(_CFFI_OP_NOOP, 366),
+/* 1660 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1661 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1662 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
+/* 1663 */ _CFFI_OP(_CFFI_OP_NOOP, 366),
+/* 1664 */ _CFFI_OP(_CFFI_OP_NOOP, 366),
+/* 1665 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1666 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1667 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
+/* 1668 */ _CFFI_OP(_CFFI_OP_POINTER, 2299), // flam_state *
+/* 1669 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1670 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1671 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1672 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
+/* 1673 */ _CFFI_OP(_CFFI_OP_NOOP, 1524),
+/* 1674 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1675 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
+/* 1676 */ _CFFI_OP(_CFFI_OP_NOOP, 1524),
+/* 1677 */ _CFFI_OP(_CFFI_OP_NOOP, 1513),
+/* 1678 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1679 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
+/* 1680 */ _CFFI_OP(_CFFI_OP_NOOP, 1524),
+/* 1681 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 1682 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1683 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
+/* 1684 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1685 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1686 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 1687 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1688 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1689 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 1690 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1691 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1692 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
-/* 1693 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1694 */ _CFFI_OP(_CFFI_OP_NOOP, 1219),
+/* 1686 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
+/* 1687 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1688 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1689 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1690 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
+/* 1691 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1693 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1694 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
 /* 1695 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1696 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1697 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1698 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1699 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1700 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1701 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1702 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1703 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1704 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1705 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1706 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1707 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1708 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1709 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 1710 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1711 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1712 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1713 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1714 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1715 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1716 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1717 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1718 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
-/* 1719 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1720 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1721 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1722 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1723 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1724 */ _CFFI_OP(_CFFI_OP_POINTER, 1863), // flam_tensor_list * *
-/* 1725 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // void * *
-/* 1726 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1727 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
-/* 1728 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1729 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1696 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
+/* 1697 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1698 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1699 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 1700 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1701 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
+/* 1702 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1703 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1704 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1705 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 1706 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1707 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 1708 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1709 */ _CFFI_OP(_CFFI_OP_NOOP, 1524),
+/* 1710 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1711 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
+/* 1712 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1713 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1714 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1715 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
+/* 1716 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1717 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1718 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1719 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
+/* 1720 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1721 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1722 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1723 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1724 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1725 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1726 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1727 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1728 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1729 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1730 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1731 */ _CFFI_OP(_CFFI_OP_NOOP, 1219),
-/* 1732 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1733 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 1734 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1735 */ _CFFI_OP(_CFFI_OP_FUNCTION, 86), // int64_t const *()(flam_tensor const *)
-/* 1736 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1737 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1738 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_dataset const *)
-/* 1739 */ _CFFI_OP(_CFFI_OP_POINTER, 1879), // flam_dataset const *
+/* 1731 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1732 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1733 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1734 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1735 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1736 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1737 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1738 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1739 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1740 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1741 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_loader const *)
-/* 1742 */ _CFFI_OP(_CFFI_OP_NOOP, 1269),
-/* 1743 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1744 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_module const *)
-/* 1745 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1746 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1747 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_node const *, size_t)
-/* 1748 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1741 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1742 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1743 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1744 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1746 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1747 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1748 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1749 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1750 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1751 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_stream const *)
-/* 1752 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
-/* 1753 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1754 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *)
+/* 1750 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1752 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1753 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1754 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1755 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1756 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1757 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *, int64_t)
-/* 1758 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1760 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(int32_t)
-/* 1762 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1763 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1764 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(void *)
-/* 1765 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1766 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1767 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 1768 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1769 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1770 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 1771 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1772 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1773 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
-/* 1774 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 1775 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1776 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 1777 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 1778 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1779 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 1780 */ _CFFI_OP(_CFFI_OP_NOOP, 1070),
-/* 1781 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1782 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1911), // uint32_t()(void)
-/* 1783 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1784 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(flam_generator *)
-/* 1785 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1786 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1787 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(flam_generator const *)
-/* 1788 */ _CFFI_OP(_CFFI_OP_NOOP, 1235),
-/* 1789 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1790 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(flam_module const *)
-/* 1791 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1792 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1793 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(flam_node const *)
-/* 1794 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1795 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1796 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(int32_t)
-/* 1797 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1756 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1757 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1758 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1759 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1760 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1761 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1762 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1763 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1765 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1766 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1767 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1768 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1769 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1770 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1771 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1772 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1773 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1774 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1775 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1776 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1777 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1778 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1779 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1780 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1781 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1782 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1783 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1784 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1785 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1786 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1787 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1788 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1789 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1790 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1791 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1792 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1793 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1794 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1795 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1796 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1797 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1798 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1799 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(void)
-/* 1800 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1801 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_stream const *)
-/* 1802 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
-/* 1803 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1804 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_tensor const *)
-/* 1805 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1806 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1807 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(void)
-/* 1808 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1809 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(char const *, void *, void(*)(void *))
-/* 1810 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1811 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1812 */ _CFFI_OP(_CFFI_OP_NOOP, 1152),
-/* 1813 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1814 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_dataset *)
-/* 1815 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 1816 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1817 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_error *)
-/* 1818 */ _CFFI_OP(_CFFI_OP_POINTER, 1881), // flam_error *
-/* 1819 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1820 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_event *)
-/* 1821 */ _CFFI_OP(_CFFI_OP_NOOP, 1210),
-/* 1822 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1823 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_format_options *)
-/* 1824 */ _CFFI_OP(_CFFI_OP_POINTER, 1883), // flam_format_options *
-/* 1825 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1826 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_generator *)
-/* 1827 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
-/* 1828 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1829 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_grad_scaler *)
-/* 1830 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
-/* 1831 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1832 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_hook *)
-/* 1833 */ _CFFI_OP(_CFFI_OP_POINTER, 1887), // flam_hook *
-/* 1834 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1835 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_loader_options *)
-/* 1836 */ _CFFI_OP(_CFFI_OP_POINTER, 1890), // flam_loader_options *
-/* 1837 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1838 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_module *)
-/* 1839 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
-/* 1840 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1841 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_node *)
-/* 1842 */ _CFFI_OP(_CFFI_OP_POINTER, 1894), // flam_node *
-/* 1843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_optimizer *)
-/* 1845 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1846 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1847 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_saved *)
-/* 1848 */ _CFFI_OP(_CFFI_OP_POINTER, 1897), // flam_saved *
-/* 1849 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1850 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_scheduler *)
-/* 1851 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
-/* 1852 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1853 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_state *)
-/* 1854 */ _CFFI_OP(_CFFI_OP_NOOP, 1355),
-/* 1855 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1856 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_stream *)
-/* 1857 */ _CFFI_OP(_CFFI_OP_POINTER, 1900), // flam_stream *
-/* 1858 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1859 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_tensor *)
-/* 1860 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1861 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1862 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_tensor_list *)
-/* 1863 */ _CFFI_OP(_CFFI_OP_POINTER, 1902), // flam_tensor_list *
-/* 1864 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1865 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(int32_t)
-/* 1866 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1867 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1868 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(int32_t, int32_t)
-/* 1869 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1870 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1871 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1872 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(void *)
-/* 1873 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1874 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1875 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(void)
-/* 1876 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 1878 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 1879 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 1880 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 1881 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 1882 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 1883 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 1884 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 1885 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 1886 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 1887 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 1888 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 1889 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 1890 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 1891 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 1892 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 1893 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 1894 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 1895 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 1896 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
-/* 1897 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
-/* 1898 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
-/* 1899 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
-/* 1900 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
-/* 1901 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
-/* 1902 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
-/* 1903 */ _CFFI_OP(_CFFI_OP_POINTER, 1692), // int32_t(*)(void *, double *)
-/* 1904 */ _CFFI_OP(_CFFI_OP_POINTER, 1696), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1905 */ _CFFI_OP(_CFFI_OP_POINTER, 1702), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1906 */ _CFFI_OP(_CFFI_OP_POINTER, 1709), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 1907 */ _CFFI_OP(_CFFI_OP_POINTER, 1714), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1908 */ _CFFI_OP(_CFFI_OP_POINTER, 1720), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1909 */ _CFFI_OP(_CFFI_OP_POINTER, 1727), // int32_t(*)(void *, int64_t, size_t, double *)
-/* 1910 */ _CFFI_OP(_CFFI_OP_POINTER, 1764), // int64_t(*)(void *)
-/* 1911 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 1912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 1799 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1800 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1801 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1802 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1803 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1804 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1805 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1806 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1807 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1808 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1809 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1810 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1811 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1812 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1813 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1814 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1815 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1816 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1817 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1819 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1820 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1821 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1822 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1823 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1825 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1826 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1827 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1828 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1829 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1830 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1832 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1833 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1834 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1835 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1836 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1837 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1838 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1839 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1840 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1841 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1842 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1843 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1844 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1845 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1846 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1847 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1848 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1849 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1850 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1851 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1852 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1853 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1854 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1855 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1856 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1857 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1858 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1859 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1861 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1862 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1863 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1864 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1865 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1866 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1867 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1868 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1869 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1870 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1871 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1873 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1874 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1875 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1878 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1879 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1880 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1881 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1882 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1883 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1884 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1885 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1886 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1887 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
+/* 1888 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1889 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1890 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 1891 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1892 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1893 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1894 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1895 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1896 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1897 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1898 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1899 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1900 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1901 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1902 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1903 */ _CFFI_OP(_CFFI_OP_POINTER, 64), // flam_tensor * *
+/* 1904 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1905 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1906 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1907 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 1908 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1909 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1910 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1911 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1912 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1913 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1914 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1915 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1916 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1917 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1918 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 1919 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1920 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1921 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1922 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 1923 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1924 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1925 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1926 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1928 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1929 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1930 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1931 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1933 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1934 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1935 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1936 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1937 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1938 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1939 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1940 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1941 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1942 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1943 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1944 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1945 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1946 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1947 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1948 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1949 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1950 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1951 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1952 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1953 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1954 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1955 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1956 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1957 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1958 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1959 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1960 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1961 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1962 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1963 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1964 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1965 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1966 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1967 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, double, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1968 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1969 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1970 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1971 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1972 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1973 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1974 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1975 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1976 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, flam_tensor * *, flam_tensor * *)
+/* 1977 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1978 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1979 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1980 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1981 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1982 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1983 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1984 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1985 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1986 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1988 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1989 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1990 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 1991 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1992 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1993 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1994 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1995 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1996 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1997 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1998 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 1999 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2000 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 2001 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2002 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2003 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2004 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2005 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2006 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, flam_tensor * *, flam_tensor * *)
+/* 2007 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2008 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2009 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2010 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2011 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2012 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2013 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2014 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2015 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2016 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2017 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2018 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2019 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2020 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2021 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2022 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2023 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2024 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2025 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2026 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2027 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2028 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2029 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2030 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2031 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2032 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2033 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2034 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2035 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2036 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2037 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2038 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2039 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2040 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2041 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2042 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2043 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2044 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 2045 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2046 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2047 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 2048 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2049 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 2050 */ _CFFI_OP(_CFFI_OP_NOOP, 1583),
+/* 2051 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2052 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
+/* 2053 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2054 */ _CFFI_OP(_CFFI_OP_NOOP, 1513),
+/* 2055 */ _CFFI_OP(_CFFI_OP_NOOP, 1513),
+/* 2056 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2057 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 2058 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2059 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2060 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2061 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
+/* 2062 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2063 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2064 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2065 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2066 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 2067 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2068 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2069 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2071 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 2072 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2073 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 2074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2075 */ _CFFI_OP(_CFFI_OP_NOOP, 1583),
+/* 2076 */ _CFFI_OP(_CFFI_OP_NOOP, 1583),
+/* 2077 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2078 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 2079 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2080 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 2081 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2082 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
+/* 2083 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2084 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2085 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2086 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 2087 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2088 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2089 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 2090 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 2091 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2092 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
+/* 2093 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2094 */ _CFFI_OP(_CFFI_OP_NOOP, 1532),
+/* 2095 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2096 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 2097 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2098 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 2099 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2100 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 2103 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2104 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 2105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2106 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2108 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2109 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 2110 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2111 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2112 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2113 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 2115 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2116 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2117 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2118 */ _CFFI_OP(_CFFI_OP_NOOP, 1903),
+/* 2119 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2120 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 2121 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2122 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 2123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2124 */ _CFFI_OP(_CFFI_OP_POINTER, 2263), // flam_tensor_list * *
+/* 2125 */ _CFFI_OP(_CFFI_OP_POINTER, 392), // void * *
+/* 2126 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
+/* 2128 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2131 */ _CFFI_OP(_CFFI_OP_NOOP, 1532),
+/* 2132 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2133 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
+/* 2134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 99), // int64_t const *()(flam_tensor const *)
+/* 2136 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2137 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2138 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_dataset const *)
+/* 2139 */ _CFFI_OP(_CFFI_OP_POINTER, 2279), // flam_dataset const *
+/* 2140 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2141 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_loader const *)
+/* 2142 */ _CFFI_OP(_CFFI_OP_NOOP, 1582),
+/* 2143 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2144 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_module const *)
+/* 2145 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2146 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2147 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_node const *, size_t)
+/* 2148 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2150 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2151 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_stream const *)
+/* 2152 */ _CFFI_OP(_CFFI_OP_NOOP, 1524),
+/* 2153 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2154 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *)
+/* 2155 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2156 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *, int64_t)
+/* 2158 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(int32_t)
+/* 2162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(void *)
+/* 2165 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2166 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2167 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 2168 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 2171 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2172 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2173 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
+/* 2174 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 2175 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2176 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 2177 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 2178 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2179 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 2180 */ _CFFI_OP(_CFFI_OP_NOOP, 1383),
+/* 2181 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2182 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2311), // uint32_t()(void)
+/* 2183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 425), // uint64_t()(flam_generator *)
+/* 2185 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 2186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 425), // uint64_t()(flam_generator const *)
+/* 2188 */ _CFFI_OP(_CFFI_OP_NOOP, 1548),
+/* 2189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 425), // uint64_t()(flam_module const *)
+/* 2191 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2192 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2193 */ _CFFI_OP(_CFFI_OP_FUNCTION, 425), // uint64_t()(flam_node const *)
+/* 2194 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2195 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2196 */ _CFFI_OP(_CFFI_OP_FUNCTION, 425), // uint64_t()(int32_t)
+/* 2197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2198 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2199 */ _CFFI_OP(_CFFI_OP_FUNCTION, 425), // uint64_t()(void)
+/* 2200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 392), // void *()(flam_stream const *)
+/* 2202 */ _CFFI_OP(_CFFI_OP_NOOP, 1524),
+/* 2203 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2204 */ _CFFI_OP(_CFFI_OP_FUNCTION, 392), // void *()(flam_tensor const *)
+/* 2205 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 2206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 392), // void *()(void)
+/* 2208 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2209 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(char const *, void *, void(*)(void *))
+/* 2210 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 2211 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2212 */ _CFFI_OP(_CFFI_OP_NOOP, 1465),
+/* 2213 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2214 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_dataset *)
+/* 2215 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 2216 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2217 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_error *)
+/* 2218 */ _CFFI_OP(_CFFI_OP_POINTER, 2281), // flam_error *
+/* 2219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_event *)
+/* 2221 */ _CFFI_OP(_CFFI_OP_NOOP, 1523),
+/* 2222 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_format_options *)
+/* 2224 */ _CFFI_OP(_CFFI_OP_POINTER, 2283), // flam_format_options *
+/* 2225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_generator *)
+/* 2227 */ _CFFI_OP(_CFFI_OP_NOOP, 472),
+/* 2228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_grad_scaler *)
+/* 2230 */ _CFFI_OP(_CFFI_OP_NOOP, 420),
+/* 2231 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2232 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_hook *)
+/* 2233 */ _CFFI_OP(_CFFI_OP_POINTER, 2287), // flam_hook *
+/* 2234 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2235 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_loader_options *)
+/* 2236 */ _CFFI_OP(_CFFI_OP_POINTER, 2290), // flam_loader_options *
+/* 2237 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2238 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_module *)
+/* 2239 */ _CFFI_OP(_CFFI_OP_NOOP, 1587),
+/* 2240 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2241 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_node *)
+/* 2242 */ _CFFI_OP(_CFFI_OP_POINTER, 2294), // flam_node *
+/* 2243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_optimizer *)
+/* 2245 */ _CFFI_OP(_CFFI_OP_NOOP, 294),
+/* 2246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_saved *)
+/* 2248 */ _CFFI_OP(_CFFI_OP_POINTER, 2297), // flam_saved *
+/* 2249 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2250 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_scheduler *)
+/* 2251 */ _CFFI_OP(_CFFI_OP_NOOP, 366),
+/* 2252 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_state *)
+/* 2254 */ _CFFI_OP(_CFFI_OP_NOOP, 1668),
+/* 2255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_stream *)
+/* 2257 */ _CFFI_OP(_CFFI_OP_POINTER, 2300), // flam_stream *
+/* 2258 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_tensor *)
+/* 2260 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(flam_tensor_list *)
+/* 2263 */ _CFFI_OP(_CFFI_OP_POINTER, 2302), // flam_tensor_list *
+/* 2264 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2265 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(int32_t)
+/* 2266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(int32_t, int32_t)
+/* 2269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(void *)
+/* 2273 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 2274 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2275 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2312), // void()(void)
+/* 2276 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 2278 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 2279 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 2280 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 2281 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 2282 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 2283 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 2284 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 2285 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 2286 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 2287 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 2288 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 2289 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 2290 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 2291 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 2292 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 2293 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 2294 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 2295 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 2296 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
+/* 2297 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
+/* 2298 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
+/* 2299 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
+/* 2300 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
+/* 2301 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
+/* 2302 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
+/* 2303 */ _CFFI_OP(_CFFI_OP_POINTER, 2092), // int32_t(*)(void *, double *)
+/* 2304 */ _CFFI_OP(_CFFI_OP_POINTER, 2096), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 2305 */ _CFFI_OP(_CFFI_OP_POINTER, 2102), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 2306 */ _CFFI_OP(_CFFI_OP_POINTER, 2109), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 2307 */ _CFFI_OP(_CFFI_OP_POINTER, 2114), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 2308 */ _CFFI_OP(_CFFI_OP_POINTER, 2120), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 2309 */ _CFFI_OP(_CFFI_OP_POINTER, 2127), // int32_t(*)(void *, int64_t, size_t, double *)
+/* 2310 */ _CFFI_OP(_CFFI_OP_POINTER, 2164), // int64_t(*)(void *)
+/* 2311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 2312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_closure_call =
@@ -3231,7 +3639,7 @@ _cffi_f_flam_adadelta_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3483,7 +3891,7 @@ _cffi_f_flam_adagrad_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3724,7 +4132,7 @@ _cffi_f_flam_adam_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4005,7 +4413,7 @@ _cffi_f_flam_adamax_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4269,12 +4677,71 @@ _cffi_f_flam_adamw_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_adamw_new _cffi_d_flam_adamw_new
+#endif
+
+static flam_tensor * _cffi_d_flam_adaptive_avg_pool1d(flam_tensor const * x0, int64_t const * x1, size_t x2)
+{
+  return flam_adaptive_avg_pool1d(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adaptive_avg_pool1d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_adaptive_avg_pool1d", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adaptive_avg_pool1d(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adaptive_avg_pool1d _cffi_d_flam_adaptive_avg_pool1d
 #endif
 
 static flam_tensor * _cffi_d_flam_adaptive_avg_pool2d(flam_tensor const * x0, int64_t const * x1, size_t x2)
@@ -4309,10 +4776,10 @@ _cffi_f_flam_adaptive_avg_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4334,6 +4801,308 @@ _cffi_f_flam_adaptive_avg_pool2d(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_adaptive_avg_pool2d _cffi_d_flam_adaptive_avg_pool2d
+#endif
+
+static flam_tensor * _cffi_d_flam_adaptive_avg_pool3d(flam_tensor const * x0, int64_t const * x1, size_t x2)
+{
+  return flam_adaptive_avg_pool3d(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adaptive_avg_pool3d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_adaptive_avg_pool3d", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adaptive_avg_pool3d(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adaptive_avg_pool3d _cffi_d_flam_adaptive_avg_pool3d
+#endif
+
+static int32_t _cffi_d_flam_adaptive_max_pool1d(flam_tensor const * x0, int64_t const * x1, size_t x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_adaptive_max_pool1d(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adaptive_max_pool1d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_adaptive_max_pool1d", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adaptive_max_pool1d(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adaptive_max_pool1d _cffi_d_flam_adaptive_max_pool1d
+#endif
+
+static int32_t _cffi_d_flam_adaptive_max_pool2d(flam_tensor const * x0, int64_t const * x1, size_t x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_adaptive_max_pool2d(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adaptive_max_pool2d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_adaptive_max_pool2d", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adaptive_max_pool2d(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adaptive_max_pool2d _cffi_d_flam_adaptive_max_pool2d
+#endif
+
+static int32_t _cffi_d_flam_adaptive_max_pool3d(flam_tensor const * x0, int64_t const * x1, size_t x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_adaptive_max_pool3d(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adaptive_max_pool3d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_adaptive_max_pool3d", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adaptive_max_pool3d(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adaptive_max_pool3d _cffi_d_flam_adaptive_max_pool3d
 #endif
 
 static flam_tensor * _cffi_d_flam_add(flam_tensor const * x0, flam_tensor const * x1, double x2)
@@ -5922,6 +6691,76 @@ _cffi_f_flam_addr_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_addr_out _cffi_d_flam_addr_out
 #endif
 
+static flam_tensor * _cffi_d_flam_affine_grid(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t const * x3)
+{
+  return flam_affine_grid(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_affine_grid(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int32_t const * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_affine_grid", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(972), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int32_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(972), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_affine_grid(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_affine_grid _cffi_d_flam_affine_grid
+#endif
+
 static flam_tensor * _cffi_d_flam_all(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3)
 {
   return flam_all(x0, x1, x2, x3);
@@ -5956,10 +6795,10 @@ _cffi_f_flam_all(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6023,10 +6862,10 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6063,6 +6902,114 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_all_out _cffi_d_flam_all_out
 #endif
 
+static flam_tensor * _cffi_d_flam_alpha_dropout(flam_tensor const * x0, double x1, int32_t x2)
+{
+  return flam_alpha_dropout(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_alpha_dropout(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_alpha_dropout", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_alpha_dropout(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_alpha_dropout _cffi_d_flam_alpha_dropout
+#endif
+
+static flam_tensor * _cffi_d_flam_alpha_dropout_(flam_tensor * x0, double x1, int32_t x2)
+{
+  return flam_alpha_dropout_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_alpha_dropout_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_alpha_dropout_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_alpha_dropout_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_alpha_dropout_ _cffi_d_flam_alpha_dropout_
+#endif
+
 static flam_tensor * _cffi_d_flam_amax(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3)
 {
   return flam_amax(x0, x1, x2, x3);
@@ -6097,10 +7044,10 @@ _cffi_f_flam_amax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6164,10 +7111,10 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6238,10 +7185,10 @@ _cffi_f_flam_amin(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6305,10 +7252,10 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6381,10 +7328,10 @@ _cffi_f_flam_aminmax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6394,19 +7341,19 @@ _cffi_f_flam_aminmax(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg3, (char **)&x3);
+      _cffi_type(1903), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg4, (char **)&x4);
+      _cffi_type(1903), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6460,10 +7407,10 @@ _cffi_f_flam_any(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6527,10 +7474,10 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6707,10 +7654,10 @@ _cffi_f_flam_argmax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6768,10 +7715,10 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6836,10 +7783,10 @@ _cffi_f_flam_argmin(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6897,10 +7844,10 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7031,10 +7978,10 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7044,10 +7991,10 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7151,7 +8098,7 @@ _cffi_f_flam_asgd_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8303,10 +9250,10 @@ _cffi_f_flam_autocast_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1305), arg4, (char **)&x4);
+      _cffi_type(1618), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1305), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8400,6 +9347,111 @@ _cffi_f_flam_autocast_set_cache_enabled(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_autocast_set_cache_enabled _cffi_d_flam_autocast_set_cache_enabled
 #endif
 
+static flam_tensor * _cffi_d_flam_avg_pool1d(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int32_t x7, int32_t x8)
+{
+  return flam_avg_pool1d(x0, x1, x2, x3, x4, x5, x6, x7, x8);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_avg_pool1d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int32_t x7;
+  int32_t x8;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+
+  if (!PyArg_UnpackTuple(args, "flam_avg_pool1d", 9, 9, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_avg_pool1d(x0, x1, x2, x3, x4, x5, x6, x7, x8); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_avg_pool1d _cffi_d_flam_avg_pool1d
+#endif
+
 static flam_tensor * _cffi_d_flam_avg_pool2d(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int32_t x7, int32_t x8, int64_t const * x9)
 {
   return flam_avg_pool2d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
@@ -8446,10 +9498,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8459,10 +9511,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8472,10 +9524,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg5, (char **)&x5);
+      _cffi_type(99), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8493,10 +9545,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg9, (char **)&x9);
+      _cffi_type(99), arg9, (char **)&x9);
   if (datasize != 0) {
     x9 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg9, (char **)&x9,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg9, (char **)&x9,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8514,6 +9566,122 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_avg_pool2d _cffi_d_flam_avg_pool2d
+#endif
+
+static flam_tensor * _cffi_d_flam_avg_pool3d(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int32_t x7, int32_t x8, int64_t const * x9)
+{
+  return flam_avg_pool3d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_avg_pool3d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int32_t x7;
+  int32_t x8;
+  int64_t const * x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_avg_pool3d", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg9, (char **)&x9);
+  if (datasize != 0) {
+    x9 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg9, (char **)&x9,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_avg_pool3d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_avg_pool3d _cffi_d_flam_avg_pool3d
 #endif
 
 static flam_tensor * _cffi_d_flam_baddbmm(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
@@ -8889,10 +10057,10 @@ _cffi_f_flam_bernoulli(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg1, (char **)&x1);
+      _cffi_type(472), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8948,10 +10116,10 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg2, (char **)&x2);
+      _cffi_type(472), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8969,6 +10137,81 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_bernoulli_ _cffi_d_flam_bernoulli_
+#endif
+
+static flam_tensor * _cffi_d_flam_bilinear(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, flam_tensor const * x3)
+{
+  return flam_bilinear(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bilinear(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_bilinear", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bilinear(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bilinear _cffi_d_flam_bilinear
 #endif
 
 static flam_tensor * _cffi_d_flam_binary_cross_entropy(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3)
@@ -10306,7 +11549,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10346,10 +11589,10 @@ _cffi_f_flam_broadcast_to(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10986,10 +12229,10 @@ _cffi_f_flam_chained_lr_new(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(280), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11001,12 +12244,60 @@ _cffi_f_flam_chained_lr_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_chained_lr_new _cffi_d_flam_chained_lr_new
+#endif
+
+static flam_tensor * _cffi_d_flam_channel_shuffle(flam_tensor const * x0, int64_t x1)
+{
+  return flam_channel_shuffle(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_channel_shuffle(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_channel_shuffle", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_channel_shuffle(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_channel_shuffle _cffi_d_flam_channel_shuffle
 #endif
 
 static flam_tensor_list * _cffi_d_flam_chunk(flam_tensor const * x0, int64_t x1, int64_t x2)
@@ -11055,7 +12346,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11698,6 +12989,133 @@ _cffi_f_flam_clone(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_clone _cffi_d_flam_clone
 #endif
 
+static flam_tensor * _cffi_d_flam_col2im(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int64_t const * x9, size_t x10)
+{
+  return flam_col2im(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_col2im(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int64_t const * x9;
+  size_t x10;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+
+  if (!PyArg_UnpackTuple(args, "flam_col2im", 11, 11, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg9, (char **)&x9);
+  if (datasize != 0) {
+    x9 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg9, (char **)&x9,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x10 = _cffi_to_c_int(arg10, size_t);
+  if (x10 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_col2im(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_col2im _cffi_d_flam_col2im
+#endif
+
 static flam_tensor * _cffi_d_flam_column_stack(flam_tensor const * const * x0, size_t x1)
 {
   return flam_column_stack(x0, x1);
@@ -11828,10 +13246,10 @@ _cffi_f_flam_constant_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11851,7 +13269,7 @@ _cffi_f_flam_constant_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11961,10 +13379,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11974,10 +13392,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg5, (char **)&x5);
+      _cffi_type(99), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11987,10 +13405,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg7, (char **)&x7);
+      _cffi_type(99), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12082,10 +13500,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12095,10 +13513,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg5, (char **)&x5);
+      _cffi_type(99), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12108,10 +13526,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg7, (char **)&x7);
+      _cffi_type(99), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12137,6 +13555,265 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_conv2d _cffi_d_flam_conv2d
+#endif
+
+static flam_tensor * _cffi_d_flam_conv3d(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int64_t x9)
+{
+  return flam_conv3d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_conv3d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int64_t x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_conv3d", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int64_t);
+  if (x9 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_conv3d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_conv3d _cffi_d_flam_conv3d
+#endif
+
+static flam_tensor * _cffi_d_flam_conv_transpose1d(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int64_t x9, int64_t const * x10, size_t x11)
+{
+  return flam_conv_transpose1d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_conv_transpose1d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int64_t x9;
+  int64_t const * x10;
+  size_t x11;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+
+  if (!PyArg_UnpackTuple(args, "flam_conv_transpose1d", 12, 12, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int64_t);
+  if (x9 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x11 = _cffi_to_c_int(arg11, size_t);
+  if (x11 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_conv_transpose1d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_conv_transpose1d _cffi_d_flam_conv_transpose1d
 #endif
 
 static flam_tensor * _cffi_d_flam_conv_transpose2d(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int64_t x9, int64_t const * x10, size_t x11)
@@ -12207,10 +13884,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12220,10 +13897,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg5, (char **)&x5);
+      _cffi_type(99), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12233,10 +13910,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg7, (char **)&x7);
+      _cffi_type(99), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12250,10 +13927,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg10, (char **)&x10);
+      _cffi_type(99), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12275,6 +13952,144 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_conv_transpose2d _cffi_d_flam_conv_transpose2d
+#endif
+
+static flam_tensor * _cffi_d_flam_conv_transpose3d(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int64_t x9, int64_t const * x10, size_t x11)
+{
+  return flam_conv_transpose3d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_conv_transpose3d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int64_t x9;
+  int64_t const * x10;
+  size_t x11;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+
+  if (!PyArg_UnpackTuple(args, "flam_conv_transpose3d", 12, 12, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int64_t);
+  if (x9 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x11 = _cffi_to_c_int(arg11, size_t);
+  if (x11 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_conv_transpose3d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_conv_transpose3d _cffi_d_flam_conv_transpose3d
 #endif
 
 static flam_tensor * _cffi_d_flam_copysign(flam_tensor const * x0, flam_tensor const * x1)
@@ -12766,10 +14581,10 @@ _cffi_f_flam_cosine_annealing_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12789,7 +14604,7 @@ _cffi_f_flam_cosine_annealing_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12822,10 +14637,10 @@ _cffi_f_flam_cosine_annealing_warm_restarts_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12849,12 +14664,153 @@ _cffi_f_flam_cosine_annealing_warm_restarts_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_cosine_annealing_warm_restarts_new _cffi_d_flam_cosine_annealing_warm_restarts_new
+#endif
+
+static flam_tensor * _cffi_d_flam_cosine_embedding_loss(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, int32_t x4)
+{
+  return flam_cosine_embedding_loss(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cosine_embedding_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_cosine_embedding_loss", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cosine_embedding_loss(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cosine_embedding_loss _cffi_d_flam_cosine_embedding_loss
+#endif
+
+static flam_tensor * _cffi_d_flam_cosine_similarity(flam_tensor const * x0, flam_tensor const * x1, int64_t x2, double x3)
+{
+  return flam_cosine_similarity(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cosine_similarity(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  double x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cosine_similarity", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cosine_similarity(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cosine_similarity _cffi_d_flam_cosine_similarity
 #endif
 
 static flam_tensor * _cffi_d_flam_count_nonzero(flam_tensor const * x0, int64_t const * x1, size_t x2)
@@ -12889,10 +14845,10 @@ _cffi_f_flam_count_nonzero(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13027,10 +14983,10 @@ _cffi_f_flam_cross(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13175,10 +15131,10 @@ _cffi_f_flam_cross_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13271,19 +15227,19 @@ _cffi_f_flam_cummax(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg2, (char **)&x2);
+      _cffi_type(1903), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg3, (char **)&x3);
+      _cffi_type(1903), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13341,19 +15297,19 @@ _cffi_f_flam_cummin(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg2, (char **)&x2);
+      _cffi_type(1903), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg3, (char **)&x3);
+      _cffi_type(1903), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13869,10 +15825,10 @@ _cffi_f_flam_cyclic_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13920,7 +15876,7 @@ _cffi_f_flam_cyclic_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14065,10 +16021,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1739), arg0, (char **)&x0);
+      _cffi_type(2139), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1739), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2139), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14322,19 +16278,19 @@ _cffi_f_flam_device_capability(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1200), arg1, (char **)&x1);
+      _cffi_type(1513), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1200), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1513), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1200), arg2, (char **)&x2);
+      _cffi_type(1513), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1200), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1513), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14541,19 +16497,19 @@ _cffi_f_flam_device_memory_info(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1270), arg1, (char **)&x1);
+      _cffi_type(1583), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1270), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1583), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1270), arg2, (char **)&x2);
+      _cffi_type(1583), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1270), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1583), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14693,10 +16649,10 @@ _cffi_f_flam_device_parse(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1200), arg1, (char **)&x1);
+      _cffi_type(1513), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1200), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1513), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14741,10 +16697,10 @@ _cffi_f_flam_device_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1305), arg1, (char **)&x1);
+      _cffi_type(1618), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1305), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16034,7 +17990,7 @@ _cffi_f_flam_dsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16074,10 +18030,10 @@ _cffi_f_flam_dsplit_at(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16093,7 +18049,7 @@ _cffi_f_flam_dsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16345,10 +18301,10 @@ _cffi_f_flam_embedding(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16366,6 +18322,71 @@ _cffi_f_flam_embedding(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_embedding _cffi_d_flam_embedding
+#endif
+
+static flam_tensor * _cffi_d_flam_embedding_renorm_(flam_tensor * x0, flam_tensor const * x1, double x2, double x3)
+{
+  return flam_embedding_renorm_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_embedding_renorm_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  double x2;
+  double x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_embedding_renorm_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_embedding_renorm_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_embedding_renorm_ _cffi_d_flam_embedding_renorm_
 #endif
 
 static flam_tensor * _cffi_d_flam_empty(int64_t const * x0, size_t x1, int32_t x2, int32_t x3, int32_t x4)
@@ -16395,10 +18416,10 @@ _cffi_f_flam_empty(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16525,10 +18546,10 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16538,10 +18559,10 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17305,7 +19326,7 @@ _cffi_f_flam_error_payload(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(306));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(392));
   return pyresult;
 }
 #else
@@ -17325,10 +19346,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1818), arg0, (char **)&x0);
+      _cffi_type(2218), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1818), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2218), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17361,10 +19382,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1818), arg0, (char **)&x0);
+      _cffi_type(2218), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1818), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2218), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17414,15 +19435,15 @@ _cffi_f_flam_error_set(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(306), arg1, (char **)&x1);
+      _cffi_type(392), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(306), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(392), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
-  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(1152));
+  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(1465));
   if (x2 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -17460,7 +19481,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1818));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2218));
   return pyresult;
 }
 #else
@@ -17482,10 +19503,10 @@ _cffi_f_flam_event_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1214), arg0, (char **)&x0);
+      _cffi_type(1527), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1214), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1527), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17528,28 +19549,28 @@ _cffi_f_flam_event_elapsed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1214), arg0, (char **)&x0);
+      _cffi_type(1527), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1214), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1527), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1214), arg1, (char **)&x1);
+      _cffi_type(1527), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1214), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1527), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1219), arg2, (char **)&x2);
+      _cffi_type(1532), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1219), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1532), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17602,7 +19623,7 @@ _cffi_f_flam_event_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1210));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1523));
   return pyresult;
 }
 #else
@@ -17630,19 +19651,19 @@ _cffi_f_flam_event_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1214), arg0, (char **)&x0);
+      _cffi_type(1527), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1214), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1527), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1200), arg1, (char **)&x1);
+      _cffi_type(1513), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1200), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1513), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17683,19 +19704,19 @@ _cffi_f_flam_event_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1210), arg0, (char **)&x0);
+      _cffi_type(1523), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1210), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1523), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg1, (char **)&x1);
+      _cffi_type(1524), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17728,10 +19749,10 @@ _cffi_f_flam_event_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1210), arg0, (char **)&x0);
+      _cffi_type(1523), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1210), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1523), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17764,10 +19785,10 @@ _cffi_f_flam_event_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1210), arg0, (char **)&x0);
+      _cffi_type(1523), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1210), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1523), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18077,10 +20098,10 @@ _cffi_f_flam_expand(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18322,10 +20343,10 @@ _cffi_f_flam_exponential_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg2, (char **)&x2);
+      _cffi_type(472), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18366,10 +20387,10 @@ _cffi_f_flam_exponential_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18385,7 +20406,7 @@ _cffi_f_flam_exponential_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18424,10 +20445,10 @@ _cffi_f_flam_eye(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18457,6 +20478,222 @@ _cffi_f_flam_eye(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_eye _cffi_d_flam_eye
+#endif
+
+static flam_tensor * _cffi_d_flam_feature_alpha_dropout(flam_tensor const * x0, double x1, int32_t x2)
+{
+  return flam_feature_alpha_dropout(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_feature_alpha_dropout(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_feature_alpha_dropout", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_feature_alpha_dropout(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_feature_alpha_dropout _cffi_d_flam_feature_alpha_dropout
+#endif
+
+static flam_tensor * _cffi_d_flam_feature_alpha_dropout_(flam_tensor * x0, double x1, int32_t x2)
+{
+  return flam_feature_alpha_dropout_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_feature_alpha_dropout_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_feature_alpha_dropout_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_feature_alpha_dropout_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_feature_alpha_dropout_ _cffi_d_flam_feature_alpha_dropout_
+#endif
+
+static flam_tensor * _cffi_d_flam_feature_dropout(flam_tensor const * x0, double x1, int32_t x2)
+{
+  return flam_feature_dropout(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_feature_dropout(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_feature_dropout", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_feature_dropout(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_feature_dropout _cffi_d_flam_feature_dropout
+#endif
+
+static flam_tensor * _cffi_d_flam_feature_dropout_(flam_tensor * x0, double x1, int32_t x2)
+{
+  return flam_feature_dropout_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_feature_dropout_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_feature_dropout_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_feature_dropout_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_feature_dropout_ _cffi_d_flam_feature_dropout_
 #endif
 
 static flam_tensor * _cffi_d_flam_fill_(flam_tensor * x0, flam_tensor const * x1)
@@ -18657,10 +20894,10 @@ _cffi_f_flam_flip(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19646,10 +21883,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1824), arg0, (char **)&x0);
+      _cffi_type(2224), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1824), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2224), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19921,10 +22158,10 @@ _cffi_f_flam_full(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20075,10 +22312,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1156), arg0, (char **)&x0);
+      _cffi_type(1469), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_function const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1156), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1469), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20142,7 +22379,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20307,6 +22544,88 @@ _cffi_f_flam_gather_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_gather_out _cffi_d_flam_gather_out
+#endif
+
+static flam_tensor * _cffi_d_flam_gaussian_nll_loss(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3, double x4, int32_t x5)
+{
+  return flam_gaussian_nll_loss(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_gaussian_nll_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int32_t x3;
+  double x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_gaussian_nll_loss", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_gaussian_nll_loss(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_gaussian_nll_loss _cffi_d_flam_gaussian_nll_loss
 #endif
 
 static flam_tensor * _cffi_d_flam_ge(flam_tensor const * x0, flam_tensor const * x1)
@@ -20550,7 +22869,7 @@ _cffi_f_flam_generator_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(386));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(472));
   return pyresult;
 }
 #else
@@ -20572,10 +22891,10 @@ _cffi_f_flam_generator_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1235), arg0, (char **)&x0);
+      _cffi_type(1548), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1235), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1548), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20610,10 +22929,10 @@ _cffi_f_flam_generator_initial_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1235), arg0, (char **)&x0);
+      _cffi_type(1548), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1235), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1548), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20654,10 +22973,10 @@ _cffi_f_flam_generator_manual_seed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg0, (char **)&x0);
+      _cffi_type(472), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20704,7 +23023,7 @@ _cffi_f_flam_generator_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(386));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(472));
   return pyresult;
 }
 #else
@@ -20726,10 +23045,10 @@ _cffi_f_flam_generator_offset(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1235), arg0, (char **)&x0);
+      _cffi_type(1548), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1235), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1548), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20762,10 +23081,10 @@ _cffi_f_flam_generator_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg0, (char **)&x0);
+      _cffi_type(472), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20800,10 +23119,10 @@ _cffi_f_flam_generator_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg0, (char **)&x0);
+      _cffi_type(472), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20846,10 +23165,10 @@ _cffi_f_flam_generator_set_state(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg0, (char **)&x0);
+      _cffi_type(472), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20955,6 +23274,54 @@ _cffi_f_flam_get_num_threads(PyObject *self, PyObject *noarg)
 #  define _cffi_f_flam_get_num_threads _cffi_d_flam_get_num_threads
 #endif
 
+static flam_tensor * _cffi_d_flam_glu(flam_tensor const * x0, int64_t x1)
+{
+  return flam_glu(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_glu(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_glu", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_glu(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_glu _cffi_d_flam_glu
+#endif
+
 static int32_t _cffi_d_flam_grad_enabled(void)
 {
   return flam_grad_enabled();
@@ -21036,10 +23403,10 @@ _cffi_f_flam_grad_scaler_begin_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21101,10 +23468,10 @@ _cffi_f_flam_grad_scaler_configure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21151,10 +23518,10 @@ _cffi_f_flam_grad_scaler_enabled(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(338), arg0, (char **)&x0);
+      _cffi_type(424), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(338), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(424), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21197,10 +23564,10 @@ _cffi_f_flam_grad_scaler_found_inf(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(338), arg0, (char **)&x0);
+      _cffi_type(424), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(338), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(424), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21279,7 +23646,7 @@ _cffi_f_flam_grad_scaler_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(334));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(420));
   return pyresult;
 }
 #else
@@ -21299,10 +23666,10 @@ _cffi_f_flam_grad_scaler_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21343,10 +23710,10 @@ _cffi_f_flam_grad_scaler_scale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21396,10 +23763,10 @@ _cffi_f_flam_grad_scaler_set_scale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21444,19 +23811,19 @@ _cffi_f_flam_grad_scaler_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg1, (char **)&x1);
+      _cffi_type(294), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21497,19 +23864,19 @@ _cffi_f_flam_grad_scaler_unscale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg1, (char **)&x1);
+      _cffi_type(294), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21554,10 +23921,10 @@ _cffi_f_flam_grad_scaler_unscale_params(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21609,10 +23976,10 @@ _cffi_f_flam_grad_scaler_update(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(420), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(420), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21630,6 +23997,394 @@ _cffi_f_flam_grad_scaler_update(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_grad_scaler_update _cffi_d_flam_grad_scaler_update
+#endif
+
+static flam_tensor * _cffi_d_flam_grid_sample(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, int32_t const * x4)
+{
+  return flam_grid_sample(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grid_sample(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  int32_t const * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_grid_sample", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(972), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (int32_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(972), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grid_sample(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grid_sample _cffi_d_flam_grid_sample
+#endif
+
+static flam_tensor * _cffi_d_flam_group_norm(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, double x4)
+{
+  return flam_group_norm(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_group_norm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_group_norm", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_group_norm(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_group_norm _cffi_d_flam_group_norm
+#endif
+
+static int32_t _cffi_d_flam_gru(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * const * x2, size_t x3, int32_t x4, int64_t x5, double x6, int32_t x7, int32_t x8, int32_t x9, flam_tensor const * x10, flam_tensor * * x11, flam_tensor * * x12)
+{
+  return flam_gru(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_gru(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  int32_t x4;
+  int64_t x5;
+  double x6;
+  int32_t x7;
+  int32_t x8;
+  int32_t x9;
+  flam_tensor const * x10;
+  flam_tensor * * x11;
+  flam_tensor * * x12;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+
+  if (!PyArg_UnpackTuple(args, "flam_gru", 13, 13, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int64_t);
+  if (x5 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg12, (char **)&x12);
+  if (datasize != 0) {
+    x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg12, (char **)&x12,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_gru(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_gru _cffi_d_flam_gru
+#endif
+
+static flam_tensor * _cffi_d_flam_gru_cell(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, flam_tensor const * x3, flam_tensor const * x4, flam_tensor const * x5)
+{
+  return flam_gru_cell(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_gru_cell(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  flam_tensor const * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_gru_cell", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_gru_cell(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_gru_cell _cffi_d_flam_gru_cell
 #endif
 
 static flam_tensor * _cffi_d_flam_gt(flam_tensor const * x0, flam_tensor const * x1)
@@ -21800,6 +24555,120 @@ _cffi_f_flam_gt_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_gt_out _cffi_d_flam_gt_out
+#endif
+
+static flam_tensor * _cffi_d_flam_gumbel_softmax(flam_tensor const * x0, double x1, int32_t x2, double x3, int64_t x4)
+{
+  return flam_gumbel_softmax(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_gumbel_softmax(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int32_t x2;
+  double x3;
+  int64_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_gumbel_softmax", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int64_t);
+  if (x4 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_gumbel_softmax(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_gumbel_softmax _cffi_d_flam_gumbel_softmax
+#endif
+
+static flam_tensor * _cffi_d_flam_hardshrink(flam_tensor const * x0, double x1)
+{
+  return flam_hardshrink(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hardshrink(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_hardshrink", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hardshrink(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hardshrink _cffi_d_flam_hardshrink
 #endif
 
 static flam_tensor * _cffi_d_flam_hardsigmoid(flam_tensor const * x0)
@@ -22232,6 +25101,71 @@ _cffi_f_flam_heaviside_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_heaviside_out _cffi_d_flam_heaviside_out
 #endif
 
+static flam_tensor * _cffi_d_flam_hinge_embedding_loss(flam_tensor const * x0, flam_tensor const * x1, double x2, int32_t x3)
+{
+  return flam_hinge_embedding_loss(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hinge_embedding_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  double x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_hinge_embedding_loss", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hinge_embedding_loss(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hinge_embedding_loss _cffi_d_flam_hinge_embedding_loss
+#endif
+
 static void _cffi_d_flam_hook_release(flam_hook * x0)
 {
   flam_hook_release(x0);
@@ -22245,10 +25179,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1833), arg0, (char **)&x0);
+      _cffi_type(2233), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1833), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2233), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22281,10 +25215,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1833), arg0, (char **)&x0);
+      _cffi_type(2233), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1833), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2233), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22344,7 +25278,7 @@ _cffi_f_flam_hsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22384,10 +25318,10 @@ _cffi_f_flam_hsplit_at(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22403,7 +25337,7 @@ _cffi_f_flam_hsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22692,6 +25626,116 @@ _cffi_f_flam_hypot_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_hypot_out _cffi_d_flam_hypot_out
+#endif
+
+static flam_tensor * _cffi_d_flam_im2col(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8)
+{
+  return flam_im2col(x0, x1, x2, x3, x4, x5, x6, x7, x8);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_im2col(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+
+  if (!PyArg_UnpackTuple(args, "flam_im2col", 9, 9, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_im2col(x0, x1, x2, x3, x4, x5, x6, x7, x8); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_im2col _cffi_d_flam_im2col
 #endif
 
 static flam_tensor * _cffi_d_flam_index_add(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, double x4)
@@ -23569,10 +26613,10 @@ _cffi_f_flam_init_kaiming_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg3, (char **)&x3);
+      _cffi_type(472), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23634,10 +26678,10 @@ _cffi_f_flam_init_kaiming_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg3, (char **)&x3);
+      _cffi_type(472), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23699,10 +26743,10 @@ _cffi_f_flam_init_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg3, (char **)&x3);
+      _cffi_type(472), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23764,10 +26808,10 @@ _cffi_f_flam_init_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg3, (char **)&x3);
+      _cffi_type(472), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23823,10 +26867,10 @@ _cffi_f_flam_init_xavier_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg2, (char **)&x2);
+      _cffi_type(472), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23882,10 +26926,10 @@ _cffi_f_flam_init_xavier_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg2, (char **)&x2);
+      _cffi_type(472), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24020,6 +27064,220 @@ _cffi_f_flam_inner_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_inner_out _cffi_d_flam_inner_out
+#endif
+
+static flam_tensor * _cffi_d_flam_instance_norm(flam_tensor const * x0, flam_tensor * x1, flam_tensor * x2, flam_tensor const * x3, flam_tensor const * x4, int32_t x5, double x6, double x7)
+{
+  return flam_instance_norm(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_instance_norm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  flam_tensor * x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  int32_t x5;
+  double x6;
+  double x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_instance_norm", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = (double)_cffi_to_c_double(arg7);
+  if (x7 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_instance_norm(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_instance_norm _cffi_d_flam_instance_norm
+#endif
+
+static flam_tensor * _cffi_d_flam_interpolate(flam_tensor const * x0, int64_t const * x1, size_t x2, double const * x3, size_t x4, int32_t x5, int32_t const * x6, int32_t const * x7, int32_t x8)
+{
+  return flam_interpolate(x0, x1, x2, x3, x4, x5, x6, x7, x8);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_interpolate(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  double const * x3;
+  size_t x4;
+  int32_t x5;
+  int32_t const * x6;
+  int32_t const * x7;
+  int32_t x8;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+
+  if (!PyArg_UnpackTuple(args, "flam_interpolate", 9, 9, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(101), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(101), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(972), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (int32_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(972), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(972), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int32_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(972), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_interpolate(x0, x1, x2, x3, x4, x5, x6, x7, x8); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_interpolate _cffi_d_flam_interpolate
 #endif
 
 static int32_t _cffi_d_flam_is_deterministic_algorithms_warn_only_enabled(void)
@@ -24788,19 +28046,19 @@ _cffi_f_flam_kthvalue(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg4, (char **)&x4);
+      _cffi_type(1903), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg5, (char **)&x5);
+      _cffi_type(1903), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24900,19 +28158,19 @@ _cffi_f_flam_lambda_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(249), arg1, (char **)&x1);
+      _cffi_type(335), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_rate_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(249), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(335), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24924,7 +28182,7 @@ _cffi_f_flam_lambda_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24970,10 +28228,10 @@ _cffi_f_flam_layer_norm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25107,7 +28365,7 @@ _cffi_f_flam_lbfgs_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26090,10 +29348,10 @@ _cffi_f_flam_linear_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26117,7 +29375,7 @@ _cffi_f_flam_linear_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26234,7 +29492,7 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1264));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1577));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26255,10 +29513,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1836), arg0, (char **)&x0);
+      _cffi_type(2236), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1836), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2236), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26301,28 +29559,28 @@ _cffi_f_flam_loader_position(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1269), arg0, (char **)&x0);
+      _cffi_type(1582), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1269), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1582), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1270), arg1, (char **)&x1);
+      _cffi_type(1583), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1270), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1583), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1270), arg2, (char **)&x2);
+      _cffi_type(1583), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1270), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1583), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26357,10 +29615,10 @@ _cffi_f_flam_loader_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1269), arg0, (char **)&x0);
+      _cffi_type(1582), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1269), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1582), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26403,19 +29661,19 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1264), arg0, (char **)&x0);
+      _cffi_type(1577), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1264), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1577), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26437,6 +29695,72 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_loader_submit _cffi_d_flam_loader_submit
+#endif
+
+static flam_tensor * _cffi_d_flam_local_response_norm(flam_tensor const * x0, int64_t x1, double x2, double x3, double x4)
+{
+  return flam_local_response_norm(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_local_response_norm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  double x2;
+  double x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_local_response_norm", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_local_response_norm(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_local_response_norm _cffi_d_flam_local_response_norm
 #endif
 
 static flam_tensor * _cffi_d_flam_log(flam_tensor const * x0)
@@ -28019,10 +31343,10 @@ _cffi_f_flam_logit(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg1, (char **)&x1);
+      _cffi_type(101), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28072,10 +31396,10 @@ _cffi_f_flam_logit_(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg1, (char **)&x1);
+      _cffi_type(101), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28127,10 +31451,10 @@ _cffi_f_flam_logit_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg1, (char **)&x1);
+      _cffi_type(101), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28301,10 +31625,10 @@ _cffi_f_flam_logsumexp(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28330,6 +31654,551 @@ _cffi_f_flam_logsumexp(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_logsumexp _cffi_d_flam_logsumexp
+#endif
+
+static flam_tensor * _cffi_d_flam_lp_pool1d(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, int64_t const * x4, size_t x5, int32_t x6)
+{
+  return flam_lp_pool1d(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lp_pool1d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t const * x2;
+  size_t x3;
+  int64_t const * x4;
+  size_t x5;
+  int32_t x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_lp_pool1d", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lp_pool1d(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lp_pool1d _cffi_d_flam_lp_pool1d
+#endif
+
+static flam_tensor * _cffi_d_flam_lp_pool2d(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, int64_t const * x4, size_t x5, int32_t x6)
+{
+  return flam_lp_pool2d(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lp_pool2d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t const * x2;
+  size_t x3;
+  int64_t const * x4;
+  size_t x5;
+  int32_t x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_lp_pool2d", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lp_pool2d(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lp_pool2d _cffi_d_flam_lp_pool2d
+#endif
+
+static flam_tensor * _cffi_d_flam_lp_pool3d(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, int64_t const * x4, size_t x5, int32_t x6)
+{
+  return flam_lp_pool3d(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lp_pool3d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t const * x2;
+  size_t x3;
+  int64_t const * x4;
+  size_t x5;
+  int32_t x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_lp_pool3d", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lp_pool3d(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lp_pool3d _cffi_d_flam_lp_pool3d
+#endif
+
+static int32_t _cffi_d_flam_lstm(flam_tensor const * x0, flam_tensor const * const * x1, size_t x2, flam_tensor const * const * x3, size_t x4, int32_t x5, int64_t x6, double x7, int32_t x8, int32_t x9, int32_t x10, flam_tensor const * x11, flam_tensor * * x12, flam_tensor * * x13, flam_tensor * * x14)
+{
+  return flam_lstm(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lstm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * const * x1;
+  size_t x2;
+  flam_tensor const * const * x3;
+  size_t x4;
+  int32_t x5;
+  int64_t x6;
+  double x7;
+  int32_t x8;
+  int32_t x9;
+  int32_t x10;
+  flam_tensor const * x11;
+  flam_tensor * * x12;
+  flam_tensor * * x13;
+  flam_tensor * * x14;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+
+  if (!PyArg_UnpackTuple(args, "flam_lstm", 15, 15, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int64_t);
+  if (x6 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = (double)_cffi_to_c_double(arg7);
+  if (x7 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = _cffi_to_c_int(arg10, int32_t);
+  if (x10 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg12, (char **)&x12);
+  if (datasize != 0) {
+    x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg12, (char **)&x12,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg13, (char **)&x13);
+  if (datasize != 0) {
+    x13 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg13, (char **)&x13,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg14, (char **)&x14);
+  if (datasize != 0) {
+    x14 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg14, (char **)&x14,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lstm(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lstm _cffi_d_flam_lstm
+#endif
+
+static int32_t _cffi_d_flam_lstm_cell(flam_tensor const * x0, flam_tensor const * const * x1, size_t x2, flam_tensor const * x3, flam_tensor const * x4, flam_tensor const * x5, flam_tensor const * x6, flam_tensor * * x7, flam_tensor * * x8)
+{
+  return flam_lstm_cell(x0, x1, x2, x3, x4, x5, x6, x7, x8);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lstm_cell(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * const * x1;
+  size_t x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  flam_tensor const * x5;
+  flam_tensor const * x6;
+  flam_tensor * * x7;
+  flam_tensor * * x8;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+
+  if (!PyArg_UnpackTuple(args, "flam_lstm_cell", 9, 9, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lstm_cell(x0, x1, x2, x3, x4, x5, x6, x7, x8); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lstm_cell _cffi_d_flam_lstm_cell
 #endif
 
 static flam_tensor * _cffi_d_flam_lt(flam_tensor const * x0, flam_tensor const * x1)
@@ -28530,6 +32399,82 @@ _cffi_f_flam_manual_seed(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_manual_seed _cffi_d_flam_manual_seed
+#endif
+
+static flam_tensor * _cffi_d_flam_margin_ranking_loss(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, int32_t x4)
+{
+  return flam_margin_ranking_loss(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_margin_ranking_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_margin_ranking_loss", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_margin_ranking_loss(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_margin_ranking_loss _cffi_d_flam_margin_ranking_loss
 #endif
 
 static flam_tensor * _cffi_d_flam_masked_fill(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2)
@@ -28859,19 +32804,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg3, (char **)&x3);
+      _cffi_type(1903), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg4, (char **)&x4);
+      _cffi_type(1903), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28889,6 +32834,260 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_max_dim _cffi_d_flam_max_dim
+#endif
+
+static flam_tensor * _cffi_d_flam_max_pool1d(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int32_t x9)
+{
+  return flam_max_pool1d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_max_pool1d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int32_t x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_max_pool1d", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_max_pool1d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_max_pool1d _cffi_d_flam_max_pool1d
+#endif
+
+static int32_t _cffi_d_flam_max_pool1d_with_indices(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int32_t x9, flam_tensor * * x10, flam_tensor * * x11)
+{
+  return flam_max_pool1d_with_indices(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_max_pool1d_with_indices(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int32_t x9;
+  flam_tensor * * x10;
+  flam_tensor * * x11;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+
+  if (!PyArg_UnpackTuple(args, "flam_max_pool1d_with_indices", 12, 12, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_max_pool1d_with_indices(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_max_pool1d_with_indices _cffi_d_flam_max_pool1d_with_indices
 #endif
 
 static flam_tensor * _cffi_d_flam_max_pool2d(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int32_t x9)
@@ -28937,10 +33136,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28950,10 +33149,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28963,10 +33162,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg5, (char **)&x5);
+      _cffi_type(99), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28976,10 +33175,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg7, (char **)&x7);
+      _cffi_type(99), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29005,6 +33204,608 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_max_pool2d _cffi_d_flam_max_pool2d
+#endif
+
+static int32_t _cffi_d_flam_max_pool2d_with_indices(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int32_t x9, flam_tensor * * x10, flam_tensor * * x11)
+{
+  return flam_max_pool2d_with_indices(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_max_pool2d_with_indices(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int32_t x9;
+  flam_tensor * * x10;
+  flam_tensor * * x11;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+
+  if (!PyArg_UnpackTuple(args, "flam_max_pool2d_with_indices", 12, 12, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_max_pool2d_with_indices(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_max_pool2d_with_indices _cffi_d_flam_max_pool2d_with_indices
+#endif
+
+static flam_tensor * _cffi_d_flam_max_pool3d(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int32_t x9)
+{
+  return flam_max_pool3d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_max_pool3d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int32_t x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_max_pool3d", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_max_pool3d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_max_pool3d _cffi_d_flam_max_pool3d
+#endif
+
+static int32_t _cffi_d_flam_max_pool3d_with_indices(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int32_t x9, flam_tensor * * x10, flam_tensor * * x11)
+{
+  return flam_max_pool3d_with_indices(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_max_pool3d_with_indices(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int32_t x9;
+  flam_tensor * * x10;
+  flam_tensor * * x11;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+
+  if (!PyArg_UnpackTuple(args, "flam_max_pool3d_with_indices", 12, 12, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_max_pool3d_with_indices(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_max_pool3d_with_indices _cffi_d_flam_max_pool3d_with_indices
+#endif
+
+static flam_tensor * _cffi_d_flam_max_unpool1d(flam_tensor const * x0, flam_tensor const * x1, int64_t const * x2, size_t x3)
+{
+  return flam_max_unpool1d(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_max_unpool1d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t const * x2;
+  size_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_max_unpool1d", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_max_unpool1d(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_max_unpool1d _cffi_d_flam_max_unpool1d
+#endif
+
+static flam_tensor * _cffi_d_flam_max_unpool2d(flam_tensor const * x0, flam_tensor const * x1, int64_t const * x2, size_t x3)
+{
+  return flam_max_unpool2d(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_max_unpool2d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t const * x2;
+  size_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_max_unpool2d", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_max_unpool2d(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_max_unpool2d _cffi_d_flam_max_unpool2d
+#endif
+
+static flam_tensor * _cffi_d_flam_max_unpool3d(flam_tensor const * x0, flam_tensor const * x1, int64_t const * x2, size_t x3)
+{
+  return flam_max_unpool3d(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_max_unpool3d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t const * x2;
+  size_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_max_unpool3d", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_max_unpool3d(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_max_unpool3d _cffi_d_flam_max_unpool3d
 #endif
 
 static flam_tensor * _cffi_d_flam_maximum(flam_tensor const * x0, flam_tensor const * x1)
@@ -29160,10 +33961,10 @@ _cffi_f_flam_mean(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29233,10 +34034,10 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29359,19 +34160,19 @@ _cffi_f_flam_median_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg3, (char **)&x3);
+      _cffi_type(1903), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg4, (char **)&x4);
+      _cffi_type(1903), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29799,10 +34600,10 @@ _cffi_f_flam_memory_stat(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1270), arg2, (char **)&x2);
+      _cffi_type(1583), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1270), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1583), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29938,7 +34739,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30028,19 +34829,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg3, (char **)&x3);
+      _cffi_type(1903), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg4, (char **)&x4);
+      _cffi_type(1903), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30414,19 +35215,19 @@ _cffi_f_flam_mode(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg3, (char **)&x3);
+      _cffi_type(1903), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg4, (char **)&x4);
+      _cffi_type(1903), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30471,10 +35272,10 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30484,19 +35285,19 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1304), arg2, (char **)&x2);
+      _cffi_type(1617), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module_hook const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1304), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1617), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1305), arg3, (char **)&x3);
+      _cffi_type(1618), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1305), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30537,19 +35338,19 @@ _cffi_f_flam_module_append(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg1, (char **)&x1);
+      _cffi_type(1587), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30667,7 +35468,7 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30877,7 +35678,7 @@ _cffi_f_flam_module_named_buffers(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1668));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30925,7 +35726,7 @@ _cffi_f_flam_module_named_parameters(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1668));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30978,7 +35779,7 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31128,10 +35929,10 @@ _cffi_f_flam_module_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31172,10 +35973,10 @@ _cffi_f_flam_module_remove(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31225,10 +36026,10 @@ _cffi_f_flam_module_remove_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31273,10 +36074,10 @@ _cffi_f_flam_module_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31313,10 +36114,10 @@ _cffi_f_flam_module_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31361,10 +36162,10 @@ _cffi_f_flam_module_set_buffer(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31429,10 +36230,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31447,10 +36248,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg2, (char **)&x2);
+      _cffi_type(1587), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31493,10 +36294,10 @@ _cffi_f_flam_module_set_parameter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31564,7 +36365,7 @@ _cffi_f_flam_module_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1668));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31593,10 +36394,10 @@ _cffi_f_flam_module_train(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31679,10 +36480,10 @@ _cffi_f_flam_module_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1274), arg0, (char **)&x0);
+      _cffi_type(1587), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1587), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31742,10 +36543,10 @@ _cffi_f_flam_movedim(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31755,10 +36556,10 @@ _cffi_f_flam_movedim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32102,6 +36903,540 @@ _cffi_f_flam_mul_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_mul_out _cffi_d_flam_mul_out
 #endif
 
+static flam_tensor * _cffi_d_flam_multi_head_attention(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t x3, flam_tensor const * x4, flam_tensor const * x5, flam_tensor const * x6, flam_tensor const * x7, flam_tensor const * x8, flam_tensor const * x9, flam_tensor const * x10, flam_tensor const * x11, flam_tensor const * x12, flam_tensor const * x13, flam_tensor const * x14, double x15, int32_t x16, int32_t x17, int32_t x18)
+{
+  return flam_multi_head_attention(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multi_head_attention(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int64_t x3;
+  flam_tensor const * x4;
+  flam_tensor const * x5;
+  flam_tensor const * x6;
+  flam_tensor const * x7;
+  flam_tensor const * x8;
+  flam_tensor const * x9;
+  flam_tensor const * x10;
+  flam_tensor const * x11;
+  flam_tensor const * x12;
+  flam_tensor const * x13;
+  flam_tensor const * x14;
+  double x15;
+  int32_t x16;
+  int32_t x17;
+  int32_t x18;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+  PyObject *arg17;
+  PyObject *arg18;
+
+  if (!PyArg_UnpackTuple(args, "flam_multi_head_attention", 19, 19, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17, &arg18))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg9, (char **)&x9);
+  if (datasize != 0) {
+    x9 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg9, (char **)&x9,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg12, (char **)&x12);
+  if (datasize != 0) {
+    x12 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg12, (char **)&x12,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg13, (char **)&x13);
+  if (datasize != 0) {
+    x13 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg13, (char **)&x13,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg14, (char **)&x14);
+  if (datasize != 0) {
+    x14 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg14, (char **)&x14,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x15 = (double)_cffi_to_c_double(arg15);
+  if (x15 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x16 = _cffi_to_c_int(arg16, int32_t);
+  if (x16 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x17 = _cffi_to_c_int(arg17, int32_t);
+  if (x17 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x18 = _cffi_to_c_int(arg18, int32_t);
+  if (x18 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multi_head_attention(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multi_head_attention _cffi_d_flam_multi_head_attention
+#endif
+
+static int32_t _cffi_d_flam_multi_head_attention_weights(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t x3, flam_tensor const * x4, flam_tensor const * x5, flam_tensor const * x6, flam_tensor const * x7, flam_tensor const * x8, flam_tensor const * x9, flam_tensor const * x10, flam_tensor const * x11, flam_tensor const * x12, flam_tensor const * x13, flam_tensor const * x14, double x15, int32_t x16, int32_t x17, int32_t x18, flam_tensor * * x19, flam_tensor * * x20)
+{
+  return flam_multi_head_attention_weights(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multi_head_attention_weights(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int64_t x3;
+  flam_tensor const * x4;
+  flam_tensor const * x5;
+  flam_tensor const * x6;
+  flam_tensor const * x7;
+  flam_tensor const * x8;
+  flam_tensor const * x9;
+  flam_tensor const * x10;
+  flam_tensor const * x11;
+  flam_tensor const * x12;
+  flam_tensor const * x13;
+  flam_tensor const * x14;
+  double x15;
+  int32_t x16;
+  int32_t x17;
+  int32_t x18;
+  flam_tensor * * x19;
+  flam_tensor * * x20;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+  PyObject *arg17;
+  PyObject *arg18;
+  PyObject *arg19;
+  PyObject *arg20;
+
+  if (!PyArg_UnpackTuple(args, "flam_multi_head_attention_weights", 21, 21, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17, &arg18, &arg19, &arg20))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg9, (char **)&x9);
+  if (datasize != 0) {
+    x9 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg9, (char **)&x9,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg12, (char **)&x12);
+  if (datasize != 0) {
+    x12 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg12, (char **)&x12,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg13, (char **)&x13);
+  if (datasize != 0) {
+    x13 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg13, (char **)&x13,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg14, (char **)&x14);
+  if (datasize != 0) {
+    x14 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg14, (char **)&x14,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x15 = (double)_cffi_to_c_double(arg15);
+  if (x15 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x16 = _cffi_to_c_int(arg16, int32_t);
+  if (x16 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x17 = _cffi_to_c_int(arg17, int32_t);
+  if (x17 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x18 = _cffi_to_c_int(arg18, int32_t);
+  if (x18 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg19, (char **)&x19);
+  if (datasize != 0) {
+    x19 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg19, (char **)&x19,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg20, (char **)&x20);
+  if (datasize != 0) {
+    x20 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg20, (char **)&x20,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multi_head_attention_weights(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multi_head_attention_weights _cffi_d_flam_multi_head_attention_weights
+#endif
+
+static flam_tensor * _cffi_d_flam_multi_margin_loss(flam_tensor const * x0, flam_tensor const * x1, int64_t x2, double x3, flam_tensor const * x4, int32_t x5)
+{
+  return flam_multi_margin_loss(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multi_margin_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  double x3;
+  flam_tensor const * x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_multi_margin_loss", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multi_margin_loss(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multi_margin_loss _cffi_d_flam_multi_margin_loss
+#endif
+
 static flam_scheduler * _cffi_d_flam_multi_step_lr_new(flam_optimizer * x0, int64_t const * x1, size_t x2, double x3)
 {
   return flam_multi_step_lr_new(x0, x1, x2, x3);
@@ -32127,19 +37462,19 @@ _cffi_f_flam_multi_step_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32159,12 +37494,141 @@ _cffi_f_flam_multi_step_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_multi_step_lr_new _cffi_d_flam_multi_step_lr_new
+#endif
+
+static flam_tensor * _cffi_d_flam_multilabel_margin_loss(flam_tensor const * x0, flam_tensor const * x1, int32_t x2)
+{
+  return flam_multilabel_margin_loss(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multilabel_margin_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_multilabel_margin_loss", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multilabel_margin_loss(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multilabel_margin_loss _cffi_d_flam_multilabel_margin_loss
+#endif
+
+static flam_tensor * _cffi_d_flam_multilabel_soft_margin_loss(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3)
+{
+  return flam_multilabel_soft_margin_loss(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multilabel_soft_margin_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_multilabel_soft_margin_loss", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multilabel_soft_margin_loss(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multilabel_soft_margin_loss _cffi_d_flam_multilabel_soft_margin_loss
 #endif
 
 static flam_tensor * _cffi_d_flam_multinomial(flam_tensor const * x0, int64_t x1, int32_t x2, flam_generator * x3)
@@ -32209,10 +37673,10 @@ _cffi_f_flam_multinomial(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg3, (char **)&x3);
+      _cffi_type(472), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32253,19 +37717,19 @@ _cffi_f_flam_multiplicative_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(249), arg1, (char **)&x1);
+      _cffi_type(335), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_rate_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(249), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(335), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32277,7 +37741,7 @@ _cffi_f_flam_multiplicative_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32490,7 +37954,7 @@ _cffi_f_flam_nadam_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32735,28 +38199,28 @@ _cffi_f_flam_nan_to_num(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg1, (char **)&x1);
+      _cffi_type(101), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg2, (char **)&x2);
+      _cffi_type(101), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg3, (char **)&x3);
+      _cffi_type(101), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32810,28 +38274,28 @@ _cffi_f_flam_nan_to_num_(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg1, (char **)&x1);
+      _cffi_type(101), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg2, (char **)&x2);
+      _cffi_type(101), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg3, (char **)&x3);
+      _cffi_type(101), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32887,28 +38351,28 @@ _cffi_f_flam_nan_to_num_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg1, (char **)&x1);
+      _cffi_type(101), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg2, (char **)&x2);
+      _cffi_type(101), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(365), arg3, (char **)&x3);
+      _cffi_type(101), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(365), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(101), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32973,10 +38437,10 @@ _cffi_f_flam_nanmean(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33046,10 +38510,10 @@ _cffi_f_flam_nanmean_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33172,19 +38636,19 @@ _cffi_f_flam_nanmedian_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg3, (char **)&x3);
+      _cffi_type(1903), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg4, (char **)&x4);
+      _cffi_type(1903), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33240,10 +38704,10 @@ _cffi_f_flam_nansum(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33733,7 +39197,7 @@ _cffi_f_flam_nn_activation(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   return pyresult;
 }
 #else
@@ -33769,10 +39233,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33782,10 +39246,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33795,10 +39259,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg4, (char **)&x4);
+      _cffi_type(99), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33814,7 +39278,7 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33891,7 +39355,7 @@ _cffi_f_flam_nn_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   return pyresult;
 }
 #else
@@ -33951,10 +39415,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33964,10 +39428,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg4, (char **)&x4);
+      _cffi_type(99), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33977,10 +39441,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg6, (char **)&x6);
+      _cffi_type(99), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33990,10 +39454,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg8, (char **)&x8);
+      _cffi_type(99), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34025,12 +39489,176 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_nn_conv2d _cffi_d_flam_nn_conv2d
+#endif
+
+static flam_module * _cffi_d_flam_nn_convolution(int64_t x0, int64_t x1, int64_t const * x2, size_t x3, int64_t const * x4, size_t x5, int64_t const * x6, size_t x7, int64_t const * x8, size_t x9, int64_t x10, int32_t x11, int32_t x12, int32_t x13, int64_t const * x14, size_t x15, int32_t x16, int32_t x17)
+{
+  return flam_nn_convolution(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_convolution(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  int64_t x1;
+  int64_t const * x2;
+  size_t x3;
+  int64_t const * x4;
+  size_t x5;
+  int64_t const * x6;
+  size_t x7;
+  int64_t const * x8;
+  size_t x9;
+  int64_t x10;
+  int32_t x11;
+  int32_t x12;
+  int32_t x13;
+  int64_t const * x14;
+  size_t x15;
+  int32_t x16;
+  int32_t x17;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+  PyObject *arg17;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_convolution", 18, 18, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x9 = _cffi_to_c_int(arg9, size_t);
+  if (x9 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = _cffi_to_c_int(arg10, int64_t);
+  if (x10 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x11 = _cffi_to_c_int(arg11, int32_t);
+  if (x11 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = _cffi_to_c_int(arg12, int32_t);
+  if (x12 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x13 = _cffi_to_c_int(arg13, int32_t);
+  if (x13 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg14, (char **)&x14);
+  if (datasize != 0) {
+    x14 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg14, (char **)&x14,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x15 = _cffi_to_c_int(arg15, size_t);
+  if (x15 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x16 = _cffi_to_c_int(arg16, int32_t);
+  if (x16 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x17 = _cffi_to_c_int(arg17, int32_t);
+  if (x17 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_convolution(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_convolution _cffi_d_flam_nn_convolution
 #endif
 
 static flam_module * _cffi_d_flam_nn_dropout(double x0)
@@ -34056,11 +39684,77 @@ _cffi_f_flam_nn_dropout(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_nn_dropout _cffi_d_flam_nn_dropout
+#endif
+
+static flam_module * _cffi_d_flam_nn_embedding(int64_t x0, int64_t x1, int64_t const * x2, int32_t x3, int32_t x4)
+{
+  return flam_nn_embedding(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_embedding(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  int64_t x1;
+  int64_t const * x2;
+  int32_t x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_embedding", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_embedding(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_embedding _cffi_d_flam_nn_embedding
 #endif
 
 static flam_module * _cffi_d_flam_nn_flatten(int64_t x0, int64_t x1)
@@ -34096,11 +39790,217 @@ _cffi_f_flam_nn_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_nn_flatten _cffi_d_flam_nn_flatten
+#endif
+
+static flam_module * _cffi_d_flam_nn_group_norm(int64_t x0, int64_t x1, double x2, int32_t x3, int32_t x4, int32_t x5)
+{
+  return flam_nn_group_norm(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_group_norm(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  int64_t x1;
+  double x2;
+  int32_t x3;
+  int32_t x4;
+  int32_t x5;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_group_norm", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_group_norm(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_group_norm _cffi_d_flam_nn_group_norm
+#endif
+
+static flam_module * _cffi_d_flam_nn_instance_norm(int64_t x0, int64_t x1, double x2, int32_t x3, int32_t x4, int32_t x5)
+{
+  return flam_nn_instance_norm(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_instance_norm(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  int64_t x1;
+  double x2;
+  int32_t x3;
+  int32_t x4;
+  int32_t x5;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_instance_norm", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_instance_norm(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_instance_norm _cffi_d_flam_nn_instance_norm
+#endif
+
+static flam_module * _cffi_d_flam_nn_layer_norm(int64_t const * x0, size_t x1, double x2, int32_t x3, int32_t x4, int32_t x5, int32_t x6)
+{
+  return flam_nn_layer_norm(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_layer_norm(PyObject *self, PyObject *args)
+{
+  int64_t const * x0;
+  size_t x1;
+  double x2;
+  int32_t x3;
+  int32_t x4;
+  int32_t x5;
+  int32_t x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_layer_norm", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_layer_norm(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_layer_norm _cffi_d_flam_nn_layer_norm
 #endif
 
 static flam_module * _cffi_d_flam_nn_linear(int64_t x0, int64_t x1, int32_t x2, int32_t x3, int32_t x4)
@@ -34154,7 +40054,7 @@ _cffi_f_flam_nn_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   return pyresult;
 }
 #else
@@ -34190,10 +40090,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34203,10 +40103,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34216,10 +40116,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg4, (char **)&x4);
+      _cffi_type(99), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34235,12 +40135,253 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_nn_max_pool2d _cffi_d_flam_nn_max_pool2d
+#endif
+
+static flam_module * _cffi_d_flam_nn_multihead_attention(int64_t x0, int64_t x1, double x2, int32_t x3, int32_t x4, int32_t x5, int32_t x6)
+{
+  return flam_nn_multihead_attention(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_multihead_attention(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  int64_t x1;
+  double x2;
+  int32_t x3;
+  int32_t x4;
+  int32_t x5;
+  int32_t x6;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_multihead_attention", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_multihead_attention(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_multihead_attention _cffi_d_flam_nn_multihead_attention
+#endif
+
+static flam_module * _cffi_d_flam_nn_recurrent(int32_t x0, int64_t x1, int64_t x2, int64_t x3, int32_t x4, int32_t x5, double x6, int32_t x7, int64_t x8, int32_t x9, int32_t x10)
+{
+  return flam_nn_recurrent(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_recurrent(PyObject *self, PyObject *args)
+{
+  int32_t x0;
+  int64_t x1;
+  int64_t x2;
+  int64_t x3;
+  int32_t x4;
+  int32_t x5;
+  double x6;
+  int32_t x7;
+  int64_t x8;
+  int32_t x9;
+  int32_t x10;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_recurrent", 11, 11, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int64_t);
+  if (x8 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = _cffi_to_c_int(arg10, int32_t);
+  if (x10 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_recurrent(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_recurrent _cffi_d_flam_nn_recurrent
+#endif
+
+static flam_module * _cffi_d_flam_nn_rms_norm(int64_t const * x0, size_t x1, double const * x2, int32_t x3, int32_t x4, int32_t x5)
+{
+  return flam_nn_rms_norm(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_rms_norm(PyObject *self, PyObject *args)
+{
+  int64_t const * x0;
+  size_t x1;
+  double const * x2;
+  int32_t x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_rms_norm", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(101), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(101), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_rms_norm(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_rms_norm _cffi_d_flam_nn_rms_norm
 #endif
 
 static flam_module * _cffi_d_flam_nn_sequential(void)
@@ -34262,11 +40403,99 @@ _cffi_f_flam_nn_sequential(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_nn_sequential _cffi_d_flam_nn_sequential
+#endif
+
+static flam_module * _cffi_d_flam_nn_transformer_encoder_layer(int64_t x0, int64_t x1, int64_t x2, double x3, int32_t x4, double x5, int32_t x6, int32_t x7, int32_t x8, int32_t x9)
+{
+  return flam_nn_transformer_encoder_layer(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nn_transformer_encoder_layer(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  int64_t x1;
+  int64_t x2;
+  double x3;
+  int32_t x4;
+  double x5;
+  int32_t x6;
+  int32_t x7;
+  int32_t x8;
+  int32_t x9;
+  flam_module * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_nn_transformer_encoder_layer", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nn_transformer_encoder_layer(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1587));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nn_transformer_encoder_layer _cffi_d_flam_nn_transformer_encoder_layer
 #endif
 
 static uint64_t _cffi_d_flam_node_id(flam_node const * x0)
@@ -34385,7 +40614,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1842));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2242));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34492,10 +40721,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1842), arg0, (char **)&x0);
+      _cffi_type(2242), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1842), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2242), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34595,10 +40824,10 @@ _cffi_f_flam_norm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34671,10 +40900,10 @@ _cffi_f_flam_normal(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg2, (char **)&x2);
+      _cffi_type(472), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34736,10 +40965,10 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg3, (char **)&x3);
+      _cffi_type(472), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34757,6 +40986,159 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_normal_ _cffi_d_flam_normal_
+#endif
+
+static flam_tensor * _cffi_d_flam_normalize(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, double x4)
+{
+  return flam_normalize(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_normalize(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t const * x2;
+  size_t x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_normalize", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_normalize(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_normalize _cffi_d_flam_normalize
+#endif
+
+static flam_tensor * _cffi_d_flam_normalize_out(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, double x4, flam_tensor * x5)
+{
+  return flam_normalize_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_normalize_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t const * x2;
+  size_t x3;
+  double x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_normalize_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_normalize_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_normalize_out _cffi_d_flam_normalize_out
 #endif
 
 static flam_scheduler * _cffi_d_flam_one_cycle_lr_new(flam_optimizer * x0, double x1, int64_t x2, double x3, int32_t x4, int32_t x5, double x6, double x7, double x8, double x9, int32_t x10)
@@ -34798,10 +41180,10 @@ _cffi_f_flam_one_cycle_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34853,7 +41235,7 @@ _cffi_f_flam_one_cycle_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34888,10 +41270,10 @@ _cffi_f_flam_ones(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35014,10 +41396,10 @@ _cffi_f_flam_optimizer_add_group(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35191,10 +41573,10 @@ _cffi_f_flam_optimizer_option(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1219), arg3, (char **)&x3);
+      _cffi_type(1532), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1219), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1532), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35227,10 +41609,10 @@ _cffi_f_flam_optimizer_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35273,10 +41655,10 @@ _cffi_f_flam_optimizer_set_lr(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35329,10 +41711,10 @@ _cffi_f_flam_optimizer_set_option(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35399,7 +41781,7 @@ _cffi_f_flam_optimizer_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1668));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35422,10 +41804,10 @@ _cffi_f_flam_optimizer_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35466,10 +41848,10 @@ _cffi_f_flam_optimizer_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35610,6 +41992,153 @@ _cffi_f_flam_outer_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_outer_out _cffi_d_flam_outer_out
 #endif
 
+static flam_tensor * _cffi_d_flam_pad(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, double const * x4)
+{
+  return flam_pad(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_pad(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int32_t x3;
+  double const * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_pad", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(101), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(101), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_pad(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_pad _cffi_d_flam_pad
+#endif
+
+static flam_tensor * _cffi_d_flam_pairwise_distance(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4)
+{
+  return flam_pairwise_distance(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_pairwise_distance(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  double x2;
+  double x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_pairwise_distance", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_pairwise_distance(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_pairwise_distance _cffi_d_flam_pairwise_distance
+#endif
+
 static flam_tensor * _cffi_d_flam_permute(flam_tensor const * x0, int64_t const * x1, size_t x2)
 {
   return flam_permute(x0, x1, x2);
@@ -35642,10 +42171,10 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35667,6 +42196,179 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_permute _cffi_d_flam_permute
+#endif
+
+static flam_tensor * _cffi_d_flam_pixel_shuffle(flam_tensor const * x0, int64_t x1)
+{
+  return flam_pixel_shuffle(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_pixel_shuffle(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_pixel_shuffle", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_pixel_shuffle(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_pixel_shuffle _cffi_d_flam_pixel_shuffle
+#endif
+
+static flam_tensor * _cffi_d_flam_pixel_unshuffle(flam_tensor const * x0, int64_t x1)
+{
+  return flam_pixel_unshuffle(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_pixel_unshuffle(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_pixel_unshuffle", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_pixel_unshuffle(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_pixel_unshuffle _cffi_d_flam_pixel_unshuffle
+#endif
+
+static flam_tensor * _cffi_d_flam_poisson_nll_loss(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, double x4, int32_t x5)
+{
+  return flam_poisson_nll_loss(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_poisson_nll_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  double x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_poisson_nll_loss", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_poisson_nll_loss(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_poisson_nll_loss _cffi_d_flam_poisson_nll_loss
 #endif
 
 static flam_tensor * _cffi_d_flam_polygamma(int64_t x0, flam_tensor const * x1)
@@ -35799,10 +42501,10 @@ _cffi_f_flam_polynomial_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35822,7 +42524,7 @@ _cffi_f_flam_polynomial_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36038,6 +42740,59 @@ _cffi_f_flam_pow_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_pow_out _cffi_d_flam_pow_out
 #endif
 
+static flam_tensor * _cffi_d_flam_prelu(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_prelu(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_prelu(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_prelu", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_prelu(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_prelu _cffi_d_flam_prelu
+#endif
+
 static flam_tensor * _cffi_d_flam_prod(flam_tensor const * x0, int64_t const * x1, int32_t x2, int32_t x3)
 {
   return flam_prod(x0, x1, x2, x3);
@@ -36072,10 +42827,10 @@ _cffi_f_flam_prod(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36314,7 +43069,7 @@ _cffi_f_flam_radam_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36531,10 +43286,10 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36544,10 +43299,10 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg2, (char **)&x2);
+      _cffi_type(472), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36680,10 +43435,10 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36693,10 +43448,10 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg4, (char **)&x4);
+      _cffi_type(472), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36757,10 +43512,10 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36770,10 +43525,10 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg2, (char **)&x2);
+      _cffi_type(472), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36907,10 +43662,10 @@ _cffi_f_flam_random_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg3, (char **)&x3);
+      _cffi_type(472), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36961,10 +43716,10 @@ _cffi_f_flam_randperm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg1, (char **)&x1);
+      _cffi_type(472), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37198,10 +43953,10 @@ _cffi_f_flam_reduce_lr_on_plateau_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37245,7 +44000,7 @@ _cffi_f_flam_reduce_lr_on_plateau_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -37798,10 +44553,10 @@ _cffi_f_flam_repeat(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37861,10 +44616,10 @@ _cffi_f_flam_repeat_interleave(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37916,10 +44671,10 @@ _cffi_f_flam_reshape(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38028,10 +44783,10 @@ _cffi_f_flam_resize_(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38053,6 +44808,87 @@ _cffi_f_flam_resize_(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_resize_ _cffi_d_flam_resize_
+#endif
+
+static flam_tensor * _cffi_d_flam_rms_norm(flam_tensor const * x0, int64_t const * x1, size_t x2, flam_tensor const * x3, double const * x4)
+{
+  return flam_rms_norm(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rms_norm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  flam_tensor const * x3;
+  double const * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_rms_norm", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(99), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(101), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(101), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rms_norm(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rms_norm _cffi_d_flam_rms_norm
 #endif
 
 static flam_optimizer * _cffi_d_flam_rmsprop_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7, int32_t x8)
@@ -38137,7 +44973,7 @@ _cffi_f_flam_rmsprop_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -38336,6 +45172,478 @@ _cffi_f_flam_rmsprop_step(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_rmsprop_step _cffi_d_flam_rmsprop_step
 #endif
 
+static int32_t _cffi_d_flam_rnn_relu(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * const * x2, size_t x3, int32_t x4, int64_t x5, double x6, int32_t x7, int32_t x8, int32_t x9, flam_tensor const * x10, flam_tensor * * x11, flam_tensor * * x12)
+{
+  return flam_rnn_relu(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rnn_relu(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  int32_t x4;
+  int64_t x5;
+  double x6;
+  int32_t x7;
+  int32_t x8;
+  int32_t x9;
+  flam_tensor const * x10;
+  flam_tensor * * x11;
+  flam_tensor * * x12;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+
+  if (!PyArg_UnpackTuple(args, "flam_rnn_relu", 13, 13, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int64_t);
+  if (x5 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg12, (char **)&x12);
+  if (datasize != 0) {
+    x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg12, (char **)&x12,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rnn_relu(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rnn_relu _cffi_d_flam_rnn_relu
+#endif
+
+static flam_tensor * _cffi_d_flam_rnn_relu_cell(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, flam_tensor const * x3, flam_tensor const * x4, flam_tensor const * x5)
+{
+  return flam_rnn_relu_cell(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rnn_relu_cell(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  flam_tensor const * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_rnn_relu_cell", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rnn_relu_cell(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rnn_relu_cell _cffi_d_flam_rnn_relu_cell
+#endif
+
+static int32_t _cffi_d_flam_rnn_tanh(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * const * x2, size_t x3, int32_t x4, int64_t x5, double x6, int32_t x7, int32_t x8, int32_t x9, flam_tensor const * x10, flam_tensor * * x11, flam_tensor * * x12)
+{
+  return flam_rnn_tanh(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rnn_tanh(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  int32_t x4;
+  int64_t x5;
+  double x6;
+  int32_t x7;
+  int32_t x8;
+  int32_t x9;
+  flam_tensor const * x10;
+  flam_tensor * * x11;
+  flam_tensor * * x12;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+
+  if (!PyArg_UnpackTuple(args, "flam_rnn_tanh", 13, 13, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int64_t);
+  if (x5 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg11, (char **)&x11);
+  if (datasize != 0) {
+    x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg11, (char **)&x11,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1903), arg12, (char **)&x12);
+  if (datasize != 0) {
+    x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg12, (char **)&x12,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rnn_tanh(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rnn_tanh _cffi_d_flam_rnn_tanh
+#endif
+
+static flam_tensor * _cffi_d_flam_rnn_tanh_cell(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, flam_tensor const * x3, flam_tensor const * x4, flam_tensor const * x5)
+{
+  return flam_rnn_tanh_cell(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rnn_tanh_cell(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  flam_tensor const * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_rnn_tanh_cell", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rnn_tanh_cell(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rnn_tanh_cell _cffi_d_flam_rnn_tanh_cell
+#endif
+
 static flam_tensor * _cffi_d_flam_roll(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4)
 {
   return flam_roll(x0, x1, x2, x3, x4);
@@ -38372,10 +45680,10 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38385,10 +45693,10 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38450,10 +45758,10 @@ _cffi_f_flam_rot90(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38708,7 +46016,7 @@ _cffi_f_flam_rprop_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -38882,6 +46190,126 @@ _cffi_f_flam_rprop_step(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_rprop_step _cffi_d_flam_rprop_step
+#endif
+
+static flam_tensor * _cffi_d_flam_rrelu(flam_tensor const * x0, double x1, double x2, int32_t x3)
+{
+  return flam_rrelu(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rrelu(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  double x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_rrelu", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rrelu(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rrelu _cffi_d_flam_rrelu
+#endif
+
+static flam_tensor * _cffi_d_flam_rrelu_(flam_tensor * x0, double x1, double x2, int32_t x3)
+{
+  return flam_rrelu_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rrelu_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  double x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_rrelu_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rrelu_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rrelu_ _cffi_d_flam_rrelu_
 #endif
 
 static flam_tensor * _cffi_d_flam_rsqrt(flam_tensor const * x0)
@@ -39087,10 +46515,10 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(350), arg0, (char **)&x0);
+      _cffi_type(436), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(350), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(436), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -39150,7 +46578,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1848));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2248));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -39171,10 +46599,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1848), arg0, (char **)&x0);
+      _cffi_type(2248), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1848), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2248), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -39282,6 +46710,110 @@ _cffi_f_flam_scalar_i64(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_scalar_i64 _cffi_d_flam_scalar_i64
+#endif
+
+static flam_tensor * _cffi_d_flam_scaled_dot_product_attention(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, flam_tensor const * x3, double x4, int32_t x5, double const * x6, int32_t x7)
+{
+  return flam_scaled_dot_product_attention(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scaled_dot_product_attention(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  double x4;
+  int32_t x5;
+  double const * x6;
+  int32_t x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_scaled_dot_product_attention", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(101), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(101), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scaled_dot_product_attention(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scaled_dot_product_attention _cffi_d_flam_scaled_dot_product_attention
 #endif
 
 static flam_tensor * _cffi_d_flam_scatter(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3)
@@ -40006,19 +47538,19 @@ _cffi_f_flam_scheduler_append(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(280), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(280), arg1, (char **)&x1);
+      _cffi_type(366), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(280), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -40103,10 +47635,10 @@ _cffi_f_flam_scheduler_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(280), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -40156,7 +47688,7 @@ _cffi_f_flam_scheduler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1668));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40185,10 +47717,10 @@ _cffi_f_flam_scheduler_step_metric(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(280), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -40627,10 +48159,10 @@ _cffi_f_flam_sequential_lr_new(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(280), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -40642,7 +48174,7 @@ _cffi_f_flam_sequential_lr_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40814,7 +48346,7 @@ _cffi_f_flam_sgd_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(294));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -41925,19 +49457,19 @@ _cffi_f_flam_slice_scatter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg4, (char **)&x4);
+      _cffi_type(99), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42024,6 +49556,65 @@ _cffi_f_flam_smooth_l1_loss(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_smooth_l1_loss _cffi_d_flam_smooth_l1_loss
+#endif
+
+static flam_tensor * _cffi_d_flam_soft_margin_loss(flam_tensor const * x0, flam_tensor const * x1, int32_t x2)
+{
+  return flam_soft_margin_loss(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_soft_margin_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_soft_margin_loss", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_soft_margin_loss(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_soft_margin_loss _cffi_d_flam_soft_margin_loss
 #endif
 
 static flam_tensor * _cffi_d_flam_softmax(flam_tensor const * x0, int64_t x1, int32_t x2)
@@ -42134,6 +49725,54 @@ _cffi_f_flam_softplus(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_softplus _cffi_d_flam_softplus
 #endif
 
+static flam_tensor * _cffi_d_flam_softshrink(flam_tensor const * x0, double x1)
+{
+  return flam_softshrink(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_softshrink(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_softshrink", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_softshrink(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_softshrink _cffi_d_flam_softshrink
+#endif
+
 static flam_tensor * _cffi_d_flam_softsign(flam_tensor const * x0)
 {
   return flam_softsign(x0);
@@ -42222,19 +49861,19 @@ _cffi_f_flam_sort(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg4, (char **)&x4);
+      _cffi_type(1903), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg5, (char **)&x5);
+      _cffi_type(1903), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42300,7 +49939,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -42342,10 +49981,10 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42365,7 +50004,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -42663,10 +50302,10 @@ _cffi_f_flam_squeeze(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42722,10 +50361,10 @@ _cffi_f_flam_squeeze_(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42988,7 +50627,7 @@ _cffi_f_flam_state_new(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1668));
   return pyresult;
 }
 #else
@@ -43008,10 +50647,10 @@ _cffi_f_flam_state_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1355), arg0, (char **)&x0);
+      _cffi_type(1668), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1355), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1668), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43044,10 +50683,10 @@ _cffi_f_flam_state_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1355), arg0, (char **)&x0);
+      _cffi_type(1668), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1355), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1668), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43090,10 +50729,10 @@ _cffi_f_flam_state_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1355), arg0, (char **)&x0);
+      _cffi_type(1668), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1355), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1668), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43253,10 +50892,10 @@ _cffi_f_flam_std(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43328,10 +50967,10 @@ _cffi_f_flam_std_mean(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43349,19 +50988,19 @@ _cffi_f_flam_std_mean(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg5, (char **)&x5);
+      _cffi_type(1903), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg6, (char **)&x6);
+      _cffi_type(1903), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43421,10 +51060,10 @@ _cffi_f_flam_std_mean_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43442,19 +51081,19 @@ _cffi_f_flam_std_mean_unbiased(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg5, (char **)&x5);
+      _cffi_type(1903), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg6, (char **)&x6);
+      _cffi_type(1903), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43510,10 +51149,10 @@ _cffi_f_flam_std_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43568,10 +51207,10 @@ _cffi_f_flam_step_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(208), arg0, (char **)&x0);
+      _cffi_type(294), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(294), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43591,7 +51230,7 @@ _cffi_f_flam_step_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(366));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -43622,7 +51261,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1857));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2257));
   return pyresult;
 }
 #else
@@ -43652,7 +51291,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1857));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2257));
   return pyresult;
 }
 #else
@@ -43674,10 +51313,10 @@ _cffi_f_flam_stream_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg0, (char **)&x0);
+      _cffi_type(1524), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43722,10 +51361,10 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(306), arg1, (char **)&x1);
+      _cffi_type(392), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(306), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(392), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43737,7 +51376,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1857));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2257));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -43760,10 +51399,10 @@ _cffi_f_flam_stream_id(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg0, (char **)&x0);
+      _cffi_type(1524), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43798,10 +51437,10 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg0, (char **)&x0);
+      _cffi_type(1524), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43813,7 +51452,7 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(306));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(392));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -43854,7 +51493,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1857));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2257));
   return pyresult;
 }
 #else
@@ -43876,10 +51515,10 @@ _cffi_f_flam_stream_priority(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg0, (char **)&x0);
+      _cffi_type(1524), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43920,19 +51559,19 @@ _cffi_f_flam_stream_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg0, (char **)&x0);
+      _cffi_type(1524), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1305), arg1, (char **)&x1);
+      _cffi_type(1618), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1305), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43973,19 +51612,19 @@ _cffi_f_flam_stream_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg0, (char **)&x0);
+      _cffi_type(1524), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1200), arg1, (char **)&x1);
+      _cffi_type(1513), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1200), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1513), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44018,10 +51657,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1857), arg0, (char **)&x0);
+      _cffi_type(2257), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1857), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2257), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44054,10 +51693,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1857), arg0, (char **)&x0);
+      _cffi_type(2257), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1857), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2257), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44092,10 +51731,10 @@ _cffi_f_flam_stream_set_current(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg0, (char **)&x0);
+      _cffi_type(1524), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44339,10 +51978,10 @@ _cffi_f_flam_sum(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44412,10 +52051,10 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44626,10 +52265,10 @@ _cffi_f_flam_take_along_dim(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45013,7 +52652,7 @@ _cffi_f_flam_tensor_data_ptr(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(306));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(392));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -45246,19 +52885,19 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(306), arg0, (char **)&x0);
+      _cffi_type(392), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(306), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(392), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45268,10 +52907,10 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg3, (char **)&x3);
+      _cffi_type(99), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45288,15 +52927,15 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   if (x6 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
-  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(1152));
+  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(1465));
   if (x7 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(306), arg8, (char **)&x8);
+      _cffi_type(392), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(306), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(392), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45384,7 +53023,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1842));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2242));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -45679,10 +53318,10 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1070), arg0, (char **)&x0);
+      _cffi_type(1383), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1070), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1383), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45719,10 +53358,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1863), arg0, (char **)&x0);
+      _cffi_type(2263), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1863), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2263), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45757,10 +53396,10 @@ _cffi_f_flam_tensor_list_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1070), arg0, (char **)&x0);
+      _cffi_type(1383), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1070), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1383), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45960,10 +53599,10 @@ _cffi_f_flam_tensor_record_stream(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg1, (char **)&x1);
+      _cffi_type(1524), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1524), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -46028,7 +53667,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1833));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2233));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -46081,7 +53720,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1833));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2233));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -46562,7 +54201,7 @@ _cffi_f_flam_tensor_sizes(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(86));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(99));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -46616,7 +54255,7 @@ _cffi_f_flam_tensor_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -46658,10 +54297,10 @@ _cffi_f_flam_tensor_split_at(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -46681,7 +54320,7 @@ _cffi_f_flam_tensor_split_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -46719,7 +54358,7 @@ _cffi_f_flam_tensor_storage_data(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(306));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(392));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -46833,7 +54472,7 @@ _cffi_f_flam_tensor_strides(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(86));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(99));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -46926,10 +54565,10 @@ _cffi_f_flam_tensordot(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -46939,10 +54578,10 @@ _cffi_f_flam_tensordot(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg4, (char **)&x4);
+      _cffi_type(99), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -47106,10 +54745,10 @@ _cffi_f_flam_tile(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -47189,19 +54828,19 @@ _cffi_f_flam_topk(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg5, (char **)&x5);
+      _cffi_type(1903), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg6, (char **)&x6);
+      _cffi_type(1903), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -47635,6 +55274,100 @@ _cffi_f_flam_tril_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_tril_out _cffi_d_flam_tril_out
 #endif
 
+static flam_tensor * _cffi_d_flam_triplet_margin_loss(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4, double x5, int32_t x6, int32_t x7)
+{
+  return flam_triplet_margin_loss(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_triplet_margin_loss(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  double x5;
+  int32_t x6;
+  int32_t x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_triplet_margin_loss", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_triplet_margin_loss(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_triplet_margin_loss _cffi_d_flam_triplet_margin_loss
+#endif
+
 static flam_tensor * _cffi_d_flam_triu(flam_tensor const * x0, int64_t x1)
 {
   return flam_triu(x0, x1);
@@ -47959,7 +55692,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -48005,10 +55738,10 @@ _cffi_f_flam_unflatten(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg2, (char **)&x2);
+      _cffi_type(99), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48134,10 +55867,10 @@ _cffi_f_flam_uniform_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(386), arg3, (char **)&x3);
+      _cffi_type(472), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(472), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48323,10 +56056,10 @@ _cffi_f_flam_vander(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48386,10 +56119,10 @@ _cffi_f_flam_var(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48461,10 +56194,10 @@ _cffi_f_flam_var_mean(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48482,19 +56215,19 @@ _cffi_f_flam_var_mean(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg5, (char **)&x5);
+      _cffi_type(1903), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg6, (char **)&x6);
+      _cffi_type(1903), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48554,10 +56287,10 @@ _cffi_f_flam_var_mean_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48575,19 +56308,19 @@ _cffi_f_flam_var_mean_unbiased(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg5, (char **)&x5);
+      _cffi_type(1903), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg6, (char **)&x6);
+      _cffi_type(1903), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1903), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48643,10 +56376,10 @@ _cffi_f_flam_var_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48893,10 +56626,10 @@ _cffi_f_flam_view(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -49013,7 +56746,7 @@ _cffi_f_flam_vsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -49053,10 +56786,10 @@ _cffi_f_flam_vsplit_at(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg1, (char **)&x1);
+      _cffi_type(99), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -49072,7 +56805,7 @@ _cffi_f_flam_vsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2263));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -49502,10 +57235,10 @@ _cffi_f_flam_zeros(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(86), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -49723,880 +57456,963 @@ static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_abs },
-  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_abs_ },
-  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_abs_out },
-  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_acos },
-  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_acos_ },
-  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_acos_out },
-  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_acosh },
-  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_acosh_ },
-  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_acosh_out },
-  { "flam_adadelta_new", (void *)_cffi_f_flam_adadelta_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 172), (void *)_cffi_d_flam_adadelta_new },
-  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1486), (void *)_cffi_d_flam_adadelta_step },
-  { "flam_adagrad_new", (void *)_cffi_f_flam_adagrad_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_adagrad_new },
-  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1428), (void *)_cffi_d_flam_adagrad_step },
-  { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_adam_new },
-  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1551), (void *)_cffi_d_flam_adam_step },
-  { "flam_adamax_new", (void *)_cffi_f_flam_adamax_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_adamax_new },
-  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1445), (void *)_cffi_d_flam_adamax_step },
-  { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_adamw_new },
-  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_adaptive_avg_pool2d },
-  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_add },
-  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 408), (void *)_cffi_d_flam_add_ },
-  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 601), (void *)_cffi_d_flam_add_out },
-  { "flam_addbmm", (void *)_cffi_f_flam_addbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_addbmm },
-  { "flam_addbmm_", (void *)_cffi_f_flam_addbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_addbmm_ },
-  { "flam_addbmm_out", (void *)_cffi_f_flam_addbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_addbmm_out },
-  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 628), (void *)_cffi_d_flam_addcdiv },
-  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_addcdiv_ },
-  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_addcdiv_out },
-  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 628), (void *)_cffi_d_flam_addcmul },
-  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_addcmul_ },
-  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_addcmul_out },
-  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_addmm },
-  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_addmm_ },
-  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_addmm_out },
-  { "flam_addmv", (void *)_cffi_f_flam_addmv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_addmv },
-  { "flam_addmv_", (void *)_cffi_f_flam_addmv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_addmv_ },
-  { "flam_addmv_out", (void *)_cffi_f_flam_addmv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_addmv_out },
-  { "flam_addr", (void *)_cffi_f_flam_addr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_addr },
-  { "flam_addr_", (void *)_cffi_f_flam_addr_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_addr_ },
-  { "flam_addr_out", (void *)_cffi_f_flam_addr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_addr_out },
-  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_all },
-  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 876), (void *)_cffi_d_flam_all_out },
-  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_amax },
-  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 876), (void *)_cffi_d_flam_amax_out },
-  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_amin },
-  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 876), (void *)_cffi_d_flam_amin_out },
-  { "flam_aminmax", (void *)_cffi_f_flam_aminmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1581), (void *)_cffi_d_flam_aminmax },
-  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_any },
-  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 876), (void *)_cffi_d_flam_any_out },
-  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_arange },
-  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
-  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_argmax },
-  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 838), (void *)_cffi_d_flam_argmax_out },
-  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_argmin },
-  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 838), (void *)_cffi_d_flam_argmin_out },
-  { "flam_argsort", (void *)_cffi_f_flam_argsort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1019), (void *)_cffi_d_flam_argsort },
-  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_as_strided },
-  { "flam_asgd_new", (void *)_cffi_f_flam_asgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_asgd_new },
-  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1529), (void *)_cffi_d_flam_asgd_step },
-  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_asin },
-  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_asin_ },
-  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_asin_out },
-  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_asinh },
-  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_asinh_ },
-  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_asinh_out },
-  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atan },
-  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_atan2 },
-  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_atan2_ },
-  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_atan2_out },
-  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_atan_ },
-  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_atan_out },
-  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atanh },
-  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_atanh_ },
-  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_atanh_out },
-  { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atleast_1d },
-  { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atleast_2d },
-  { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atleast_3d },
-  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_autocast_cache_enabled },
-  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1875), (void *)_cffi_d_flam_autocast_clear_cache },
-  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_autocast_dtype },
-  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_autocast_enabled },
-  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1666), (void *)_cffi_d_flam_autocast_push },
-  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1661), (void *)_cffi_d_flam_autocast_set },
-  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1865), (void *)_cffi_d_flam_autocast_set_cache_enabled },
-  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 905), (void *)_cffi_d_flam_avg_pool2d },
-  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_baddbmm },
-  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_baddbmm_ },
-  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_baddbmm_out },
-  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 575), (void *)_cffi_d_flam_batch_norm },
-  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 567), (void *)_cffi_d_flam_bernoulli },
-  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 388), (void *)_cffi_d_flam_bernoulli_ },
-  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 662), (void *)_cffi_d_flam_binary_cross_entropy },
-  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 668), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
-  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_and },
-  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_and_ },
-  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_and_out },
-  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_left_shift },
-  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_left_shift_ },
-  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_left_shift_out },
-  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_bitwise_not },
-  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_bitwise_not_ },
-  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_bitwise_not_out },
-  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_or },
-  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_or_ },
-  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_or_out },
-  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_right_shift },
-  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_right_shift_ },
-  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_right_shift_out },
-  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_xor },
-  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_xor_ },
-  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_xor_out },
-  { "flam_block_diag", (void *)_cffi_f_flam_block_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_block_diag },
-  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bmm },
-  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bmm_out },
-  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1166), (void *)_cffi_d_flam_broadcast_tensors },
-  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_broadcast_to },
-  { "flam_bucketize", (void *)_cffi_f_flam_bucketize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 741), (void *)_cffi_d_flam_bucketize },
-  { "flam_bucketize_out", (void *)_cffi_f_flam_bucketize_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bucketize_out },
-  { "flam_cartesian_prod", (void *)_cffi_f_flam_cartesian_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_cartesian_prod },
-  { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 491), (void *)_cffi_d_flam_cat },
-  { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_cat_out },
-  { "flam_cdist", (void *)_cffi_f_flam_cdist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_cdist },
-  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_ceil },
-  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_ceil_ },
-  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_ceil_out },
-  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_celu },
-  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_celu_ },
-  { "flam_chained_lr_new", (void *)_cffi_f_flam_chained_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 279), (void *)_cffi_d_flam_chained_lr_new },
-  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_chunk },
-  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_clamp },
-  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_clamp_ },
-  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_clamp_max },
-  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_clamp_max_ },
-  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_clamp_max_out },
-  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_clamp_min },
-  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_clamp_min_ },
-  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_clamp_min_out },
-  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_clamp_out },
-  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1406), (void *)_cffi_d_flam_clip_grad_value_ },
-  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_clone },
-  { "flam_column_stack", (void *)_cffi_f_flam_column_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_column_stack },
-  { "flam_column_stack_out", (void *)_cffi_f_flam_column_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_column_stack_out },
-  { "flam_constant_lr_new", (void *)_cffi_f_flam_constant_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_constant_lr_new },
-  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_contiguous },
-  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_conv1d },
-  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_conv2d },
-  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 695), (void *)_cffi_d_flam_conv_transpose2d },
-  { "flam_copysign", (void *)_cffi_f_flam_copysign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_copysign },
-  { "flam_copysign_", (void *)_cffi_f_flam_copysign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_copysign_ },
-  { "flam_copysign_out", (void *)_cffi_f_flam_copysign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_copysign_out },
-  { "flam_corrcoef", (void *)_cffi_f_flam_corrcoef, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_corrcoef },
-  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_cos },
-  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_cos_ },
-  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_cos_out },
-  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_cosh },
-  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_cosh_ },
-  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_cosh_out },
-  { "flam_cosine_annealing_lr_new", (void *)_cffi_f_flam_cosine_annealing_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_cosine_annealing_lr_new },
-  { "flam_cosine_annealing_warm_restarts_new", (void *)_cffi_f_flam_cosine_annealing_warm_restarts_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_cosine_annealing_warm_restarts_new },
-  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_count_nonzero },
-  { "flam_cov", (void *)_cffi_f_flam_cov, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_cov },
-  { "flam_cross", (void *)_cffi_f_flam_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 778), (void *)_cffi_d_flam_cross },
-  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 716), (void *)_cffi_d_flam_cross_entropy },
-  { "flam_cross_out", (void *)_cffi_f_flam_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 783), (void *)_cffi_d_flam_cross_out },
+  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_abs },
+  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_abs_ },
+  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_abs_out },
+  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_acos },
+  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_acos_ },
+  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_acos_out },
+  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_acosh },
+  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_acosh_ },
+  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_acosh_out },
+  { "flam_adadelta_new", (void *)_cffi_f_flam_adadelta_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 258), (void *)_cffi_d_flam_adadelta_new },
+  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1799), (void *)_cffi_d_flam_adadelta_step },
+  { "flam_adagrad_new", (void *)_cffi_f_flam_adagrad_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_adagrad_new },
+  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1741), (void *)_cffi_d_flam_adagrad_step },
+  { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_adam_new },
+  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1864), (void *)_cffi_d_flam_adam_step },
+  { "flam_adamax_new", (void *)_cffi_f_flam_adamax_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_adamax_new },
+  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1758), (void *)_cffi_d_flam_adamax_step },
+  { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_adamw_new },
+  { "flam_adaptive_avg_pool1d", (void *)_cffi_f_flam_adaptive_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_adaptive_avg_pool1d },
+  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_adaptive_avg_pool2d },
+  { "flam_adaptive_avg_pool3d", (void *)_cffi_f_flam_adaptive_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_adaptive_avg_pool3d },
+  { "flam_adaptive_max_pool1d", (void *)_cffi_f_flam_adaptive_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1976), (void *)_cffi_d_flam_adaptive_max_pool1d },
+  { "flam_adaptive_max_pool2d", (void *)_cffi_f_flam_adaptive_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1976), (void *)_cffi_d_flam_adaptive_max_pool2d },
+  { "flam_adaptive_max_pool3d", (void *)_cffi_f_flam_adaptive_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1976), (void *)_cffi_d_flam_adaptive_max_pool3d },
+  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_add },
+  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 500), (void *)_cffi_d_flam_add_ },
+  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 736), (void *)_cffi_d_flam_add_out },
+  { "flam_addbmm", (void *)_cffi_f_flam_addbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_addbmm },
+  { "flam_addbmm_", (void *)_cffi_f_flam_addbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_addbmm_ },
+  { "flam_addbmm_out", (void *)_cffi_f_flam_addbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 786), (void *)_cffi_d_flam_addbmm_out },
+  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_addcdiv },
+  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 516), (void *)_cffi_d_flam_addcdiv_ },
+  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 794), (void *)_cffi_d_flam_addcdiv_out },
+  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_addcmul },
+  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 516), (void *)_cffi_d_flam_addcmul_ },
+  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 794), (void *)_cffi_d_flam_addcmul_out },
+  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_addmm },
+  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_addmm_ },
+  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 786), (void *)_cffi_d_flam_addmm_out },
+  { "flam_addmv", (void *)_cffi_f_flam_addmv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_addmv },
+  { "flam_addmv_", (void *)_cffi_f_flam_addmv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_addmv_ },
+  { "flam_addmv_out", (void *)_cffi_f_flam_addmv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 786), (void *)_cffi_d_flam_addmv_out },
+  { "flam_addr", (void *)_cffi_f_flam_addr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_addr },
+  { "flam_addr_", (void *)_cffi_f_flam_addr_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_addr_ },
+  { "flam_addr_out", (void *)_cffi_f_flam_addr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 786), (void *)_cffi_d_flam_addr_out },
+  { "flam_affine_grid", (void *)_cffi_f_flam_affine_grid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1128), (void *)_cffi_d_flam_affine_grid },
+  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_all },
+  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1147), (void *)_cffi_d_flam_all_out },
+  { "flam_alpha_dropout", (void *)_cffi_f_flam_alpha_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_alpha_dropout },
+  { "flam_alpha_dropout_", (void *)_cffi_f_flam_alpha_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_alpha_dropout_ },
+  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_amax },
+  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1147), (void *)_cffi_d_flam_amax_out },
+  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_amin },
+  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1147), (void *)_cffi_d_flam_amin_out },
+  { "flam_aminmax", (void *)_cffi_f_flam_aminmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1960), (void *)_cffi_d_flam_aminmax },
+  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_any },
+  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1147), (void *)_cffi_d_flam_any_out },
+  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 859), (void *)_cffi_d_flam_arange },
+  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
+  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1073), (void *)_cffi_d_flam_argmax },
+  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1078), (void *)_cffi_d_flam_argmax_out },
+  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1073), (void *)_cffi_d_flam_argmin },
+  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1078), (void *)_cffi_d_flam_argmin_out },
+  { "flam_argsort", (void *)_cffi_f_flam_argsort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1332), (void *)_cffi_d_flam_argsort },
+  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1235), (void *)_cffi_d_flam_as_strided },
+  { "flam_asgd_new", (void *)_cffi_f_flam_asgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_asgd_new },
+  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1842), (void *)_cffi_d_flam_asgd_step },
+  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_asin },
+  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_asin_ },
+  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_asin_out },
+  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_asinh },
+  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_asinh_ },
+  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_asinh_out },
+  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_atan },
+  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_atan2 },
+  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_atan2_ },
+  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_atan2_out },
+  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_atan_ },
+  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_atan_out },
+  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_atanh },
+  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_atanh_ },
+  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_atanh_out },
+  { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_atleast_1d },
+  { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_atleast_2d },
+  { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_atleast_3d },
+  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_autocast_cache_enabled },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2275), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_autocast_dtype },
+  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_autocast_enabled },
+  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2066), (void *)_cffi_d_flam_autocast_push },
+  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2061), (void *)_cffi_d_flam_autocast_set },
+  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2265), (void *)_cffi_d_flam_autocast_set_cache_enabled },
+  { "flam_avg_pool1d", (void *)_cffi_f_flam_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1176), (void *)_cffi_d_flam_avg_pool1d },
+  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_avg_pool2d },
+  { "flam_avg_pool3d", (void *)_cffi_f_flam_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_avg_pool3d },
+  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_baddbmm },
+  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_baddbmm_ },
+  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 786), (void *)_cffi_d_flam_baddbmm_out },
+  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 710), (void *)_cffi_d_flam_batch_norm },
+  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 702), (void *)_cffi_d_flam_bernoulli },
+  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_bernoulli_ },
+  { "flam_bilinear", (void *)_cffi_f_flam_bilinear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 814), (void *)_cffi_d_flam_bilinear },
+  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 838), (void *)_cffi_d_flam_binary_cross_entropy },
+  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 852), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
+  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_bitwise_and },
+  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_bitwise_and_ },
+  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_bitwise_and_out },
+  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_bitwise_left_shift },
+  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_bitwise_left_shift_ },
+  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_bitwise_left_shift_out },
+  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_bitwise_not },
+  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_bitwise_not_ },
+  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_bitwise_not_out },
+  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_bitwise_or },
+  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_bitwise_or_ },
+  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_bitwise_or_out },
+  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_bitwise_right_shift },
+  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_bitwise_right_shift_ },
+  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_bitwise_right_shift_out },
+  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_bitwise_xor },
+  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_bitwise_xor_ },
+  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_bitwise_xor_out },
+  { "flam_block_diag", (void *)_cffi_f_flam_block_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_block_diag },
+  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_bmm },
+  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_bmm_out },
+  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1479), (void *)_cffi_d_flam_broadcast_tensors },
+  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_broadcast_to },
+  { "flam_bucketize", (void *)_cffi_f_flam_bucketize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 946), (void *)_cffi_d_flam_bucketize },
+  { "flam_bucketize_out", (void *)_cffi_f_flam_bucketize_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 960), (void *)_cffi_d_flam_bucketize_out },
+  { "flam_cartesian_prod", (void *)_cffi_f_flam_cartesian_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_cartesian_prod },
+  { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_cat },
+  { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 594), (void *)_cffi_d_flam_cat_out },
+  { "flam_cdist", (void *)_cffi_f_flam_cdist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 742), (void *)_cffi_d_flam_cdist },
+  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_ceil },
+  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_ceil_ },
+  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_ceil_out },
+  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 625), (void *)_cffi_d_flam_celu },
+  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 459), (void *)_cffi_d_flam_celu_ },
+  { "flam_chained_lr_new", (void *)_cffi_f_flam_chained_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 365), (void *)_cffi_d_flam_chained_lr_new },
+  { "flam_channel_shuffle", (void *)_cffi_f_flam_channel_shuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_channel_shuffle },
+  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1503), (void *)_cffi_d_flam_chunk },
+  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_clamp },
+  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_clamp_ },
+  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_clamp_max },
+  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_clamp_max_ },
+  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_clamp_max_out },
+  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_clamp_min },
+  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_clamp_min_ },
+  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_clamp_min_out },
+  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 808), (void *)_cffi_d_flam_clamp_out },
+  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1719), (void *)_cffi_d_flam_clip_grad_value_ },
+  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_clone },
+  { "flam_col2im", (void *)_cffi_f_flam_col2im, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1222), (void *)_cffi_d_flam_col2im },
+  { "flam_column_stack", (void *)_cffi_f_flam_column_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_column_stack },
+  { "flam_column_stack_out", (void *)_cffi_f_flam_column_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 584), (void *)_cffi_d_flam_column_stack_out },
+  { "flam_constant_lr_new", (void *)_cffi_f_flam_constant_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 315), (void *)_cffi_d_flam_constant_lr_new },
+  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_contiguous },
+  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 867), (void *)_cffi_d_flam_conv1d },
+  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 867), (void *)_cffi_d_flam_conv2d },
+  { "flam_conv3d", (void *)_cffi_f_flam_conv3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 867), (void *)_cffi_d_flam_conv3d },
+  { "flam_conv_transpose1d", (void *)_cffi_f_flam_conv_transpose1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 879), (void *)_cffi_d_flam_conv_transpose1d },
+  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 879), (void *)_cffi_d_flam_conv_transpose2d },
+  { "flam_conv_transpose3d", (void *)_cffi_f_flam_conv_transpose3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 879), (void *)_cffi_d_flam_conv_transpose3d },
+  { "flam_copysign", (void *)_cffi_f_flam_copysign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_copysign },
+  { "flam_copysign_", (void *)_cffi_f_flam_copysign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_copysign_ },
+  { "flam_copysign_out", (void *)_cffi_f_flam_copysign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_copysign_out },
+  { "flam_corrcoef", (void *)_cffi_f_flam_corrcoef, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_corrcoef },
+  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_cos },
+  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_cos_ },
+  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_cos_out },
+  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_cosh },
+  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_cosh_ },
+  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_cosh_out },
+  { "flam_cosine_annealing_lr_new", (void *)_cffi_f_flam_cosine_annealing_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 354), (void *)_cffi_d_flam_cosine_annealing_lr_new },
+  { "flam_cosine_annealing_warm_restarts_new", (void *)_cffi_f_flam_cosine_annealing_warm_restarts_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 359), (void *)_cffi_d_flam_cosine_annealing_warm_restarts_new },
+  { "flam_cosine_embedding_loss", (void *)_cffi_f_flam_cosine_embedding_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 801), (void *)_cffi_d_flam_cosine_embedding_loss },
+  { "flam_cosine_similarity", (void *)_cffi_f_flam_cosine_similarity, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1028), (void *)_cffi_d_flam_cosine_similarity },
+  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_count_nonzero },
+  { "flam_cov", (void *)_cffi_f_flam_cov, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_cov },
+  { "flam_cross", (void *)_cffi_f_flam_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 998), (void *)_cffi_d_flam_cross },
+  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 921), (void *)_cffi_d_flam_cross_entropy },
+  { "flam_cross_out", (void *)_cffi_f_flam_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1003), (void *)_cffi_d_flam_cross_out },
   { "flam_cuda_unavailable_reason", (void *)_cffi_f_flam_cuda_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_cuda_unavailable_reason },
-  { "flam_cummax", (void *)_cffi_f_flam_cummax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1606), (void *)_cffi_d_flam_cummax },
-  { "flam_cummin", (void *)_cffi_f_flam_cummin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1606), (void *)_cffi_d_flam_cummin },
-  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_cumprod },
-  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 466), (void *)_cffi_d_flam_cumprod_ },
-  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_cumprod_out },
-  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_cumsum },
-  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 466), (void *)_cffi_d_flam_cumsum_ },
-  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_cumsum_out },
-  { "flam_cumulative_trapezoid", (void *)_cffi_f_flam_cumulative_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_cumulative_trapezoid },
-  { "flam_cumulative_trapezoid_dx", (void *)_cffi_f_flam_cumulative_trapezoid_dx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_cumulative_trapezoid_dx },
-  { "flam_cyclic_lr_new", (void *)_cffi_f_flam_cyclic_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_cyclic_lr_new },
+  { "flam_cummax", (void *)_cffi_f_flam_cummax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2006), (void *)_cffi_d_flam_cummax },
+  { "flam_cummin", (void *)_cffi_f_flam_cummin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2006), (void *)_cffi_d_flam_cummin },
+  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1315), (void *)_cffi_d_flam_cumprod },
+  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 564), (void *)_cffi_d_flam_cumprod_ },
+  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1326), (void *)_cffi_d_flam_cumprod_out },
+  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1315), (void *)_cffi_d_flam_cumsum },
+  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 564), (void *)_cffi_d_flam_cumsum_ },
+  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1326), (void *)_cffi_d_flam_cumsum_out },
+  { "flam_cumulative_trapezoid", (void *)_cffi_f_flam_cumulative_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1023), (void *)_cffi_d_flam_cumulative_trapezoid },
+  { "flam_cumulative_trapezoid_dx", (void *)_cffi_f_flam_cumulative_trapezoid_dx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 684), (void *)_cffi_d_flam_cumulative_trapezoid_dx },
+  { "flam_cyclic_lr_new", (void *)_cffi_f_flam_cyclic_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 297), (void *)_cffi_d_flam_cyclic_lr_new },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 43), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 40), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1814), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1738), (void *)_cffi_d_flam_dataset_size },
-  { "flam_deg2rad", (void *)_cffi_f_flam_deg2rad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_deg2rad },
-  { "flam_deg2rad_", (void *)_cffi_f_flam_deg2rad_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_deg2rad_ },
-  { "flam_deg2rad_out", (void *)_cffi_f_flam_deg2rad_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_deg2rad_out },
-  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_detach },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1657), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1652), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1657), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1673), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2214), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_dataset_size },
+  { "flam_deg2rad", (void *)_cffi_f_flam_deg2rad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_deg2rad },
+  { "flam_deg2rad_", (void *)_cffi_f_flam_deg2rad_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_deg2rad_ },
+  { "flam_deg2rad_out", (void *)_cffi_f_flam_deg2rad_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_deg2rad_out },
+  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_detach },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2057), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2052), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2057), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2073), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_name },
-  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1198), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1678), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1511), (void *)_cffi_d_flam_device_parse },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2078), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2161), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_unavailable_reason },
-  { "flam_diag", (void *)_cffi_f_flam_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_diag },
-  { "flam_diag_embed", (void *)_cffi_f_flam_diag_embed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_diag_embed },
-  { "flam_diag_out", (void *)_cffi_f_flam_diag_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_diag_out },
-  { "flam_diagflat", (void *)_cffi_f_flam_diagflat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_diagflat },
-  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_diagonal },
-  { "flam_diagonal_scatter", (void *)_cffi_f_flam_diagonal_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 816), (void *)_cffi_d_flam_diagonal_scatter },
-  { "flam_diff", (void *)_cffi_f_flam_diff, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1041), (void *)_cffi_d_flam_diff },
-  { "flam_diff_out", (void *)_cffi_f_flam_diff_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1048), (void *)_cffi_d_flam_diff_out },
-  { "flam_digamma", (void *)_cffi_f_flam_digamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_digamma },
-  { "flam_digamma_", (void *)_cffi_f_flam_digamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_digamma_ },
-  { "flam_digamma_out", (void *)_cffi_f_flam_digamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_digamma_out },
-  { "flam_dist", (void *)_cffi_f_flam_dist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_dist },
-  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_div },
-  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 431), (void *)_cffi_d_flam_div_ },
-  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 735), (void *)_cffi_d_flam_div_out },
-  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_dot },
-  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_dot_out },
-  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 536), (void *)_cffi_d_flam_dropout },
-  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 393), (void *)_cffi_d_flam_dropout_ },
-  { "flam_dsplit", (void *)_cffi_f_flam_dsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1186), (void *)_cffi_d_flam_dsplit },
-  { "flam_dsplit_at", (void *)_cffi_f_flam_dsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1175), (void *)_cffi_d_flam_dsplit_at },
-  { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_dstack },
-  { "flam_einsum", (void *)_cffi_f_flam_einsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 308), (void *)_cffi_d_flam_einsum },
-  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_elu },
-  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_elu_ },
-  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 778), (void *)_cffi_d_flam_embedding },
-  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1092), (void *)_cffi_d_flam_empty },
-  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_empty_like },
-  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1099), (void *)_cffi_d_flam_empty_strided },
-  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_eq },
-  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_eq_ },
-  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_eq_out },
-  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_erf },
-  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_erf_ },
-  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_erf_out },
-  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_erfc },
-  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_erfc_ },
-  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_erfc_out },
-  { "flam_erfinv", (void *)_cffi_f_flam_erfinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_erfinv },
-  { "flam_erfinv_", (void *)_cffi_f_flam_erfinv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_erfinv_ },
-  { "flam_erfinv_out", (void *)_cffi_f_flam_erfinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_erfinv_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1875), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_error_code },
-  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1206), (void *)_cffi_d_flam_error_code_of },
+  { "flam_diag", (void *)_cffi_f_flam_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_diag },
+  { "flam_diag_embed", (void *)_cffi_f_flam_diag_embed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1369), (void *)_cffi_d_flam_diag_embed },
+  { "flam_diag_out", (void *)_cffi_f_flam_diag_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_diag_out },
+  { "flam_diagflat", (void *)_cffi_f_flam_diagflat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_diagflat },
+  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1369), (void *)_cffi_d_flam_diagonal },
+  { "flam_diagonal_scatter", (void *)_cffi_f_flam_diagonal_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_diagonal_scatter },
+  { "flam_diff", (void *)_cffi_f_flam_diff, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1354), (void *)_cffi_d_flam_diff },
+  { "flam_diff_out", (void *)_cffi_f_flam_diff_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1361), (void *)_cffi_d_flam_diff_out },
+  { "flam_digamma", (void *)_cffi_f_flam_digamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_digamma },
+  { "flam_digamma_", (void *)_cffi_f_flam_digamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_digamma_ },
+  { "flam_digamma_out", (void *)_cffi_f_flam_digamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_digamma_out },
+  { "flam_dist", (void *)_cffi_f_flam_dist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_dist },
+  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_div },
+  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_div_ },
+  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 940), (void *)_cffi_d_flam_div_out },
+  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_dot },
+  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_dot_out },
+  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_dropout },
+  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_dropout_ },
+  { "flam_dsplit", (void *)_cffi_f_flam_dsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1499), (void *)_cffi_d_flam_dsplit },
+  { "flam_dsplit_at", (void *)_cffi_f_flam_dsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1488), (void *)_cffi_d_flam_dsplit_at },
+  { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_dstack },
+  { "flam_einsum", (void *)_cffi_f_flam_einsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 394), (void *)_cffi_d_flam_einsum },
+  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 625), (void *)_cffi_d_flam_elu },
+  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 459), (void *)_cffi_d_flam_elu_ },
+  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 998), (void *)_cffi_d_flam_embedding },
+  { "flam_embedding_renorm_", (void *)_cffi_f_flam_embedding_renorm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 505), (void *)_cffi_d_flam_embedding_renorm_ },
+  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_empty },
+  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1067), (void *)_cffi_d_flam_empty_like },
+  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1412), (void *)_cffi_d_flam_empty_strided },
+  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_eq },
+  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_eq_ },
+  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_eq_out },
+  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_erf },
+  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_erf_ },
+  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_erf_out },
+  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_erfc },
+  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_erfc_ },
+  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_erfc_out },
+  { "flam_erfinv", (void *)_cffi_f_flam_erfinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_erfinv },
+  { "flam_erfinv_", (void *)_cffi_f_flam_erfinv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_erfinv_ },
+  { "flam_erfinv_out", (void *)_cffi_f_flam_erfinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_erfinv_out },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2275), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_error_code },
+  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1519), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1807), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1817), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1817), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1809), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2207), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2217), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2217), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2209), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 47), (void *)_cffi_d_flam_error_take },
-  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1213), (void *)_cffi_d_flam_event_device },
-  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1216), (void *)_cffi_d_flam_event_elapsed },
+  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1526), (void *)_cffi_d_flam_event_device },
+  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1529), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 49), (void *)_cffi_d_flam_event_new },
-  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1221), (void *)_cffi_d_flam_event_query },
-  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1209), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1820), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1820), (void *)_cffi_d_flam_event_retain },
-  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_exp },
-  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_exp2 },
-  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_exp2_ },
-  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_exp2_out },
-  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_exp_ },
-  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_exp_out },
-  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_expand },
-  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_expand_as },
-  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_expm1 },
-  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_expm1_ },
-  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_expm1_out },
-  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 388), (void *)_cffi_d_flam_exponential_ },
-  { "flam_exponential_lr_new", (void *)_cffi_f_flam_exponential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 207), (void *)_cffi_d_flam_exponential_lr_new },
-  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1127), (void *)_cffi_d_flam_eye },
-  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_fill_ },
-  { "flam_fill_diagonal_", (void *)_cffi_f_flam_fill_diagonal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 431), (void *)_cffi_d_flam_fill_diagonal_ },
-  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_flatten },
-  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_flip },
-  { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_fliplr },
-  { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_flipud },
-  { "flam_float_power", (void *)_cffi_f_flam_float_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_float_power },
-  { "flam_float_power_", (void *)_cffi_f_flam_float_power_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_float_power_ },
-  { "flam_float_power_out", (void *)_cffi_f_flam_float_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_float_power_out },
-  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_floor },
-  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_floor_ },
-  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_floor_divide },
-  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_floor_divide_ },
-  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_floor_divide_out },
-  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_floor_out },
-  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_fmax },
-  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_fmax_out },
-  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_fmin },
-  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_fmin_out },
-  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_fmod },
-  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_fmod_ },
-  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1823), (void *)_cffi_d_flam_format_options_init },
-  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_frac },
-  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_frac_ },
-  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_frac_out },
-  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1689), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1799), (void *)_cffi_d_flam_frame_push },
-  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1084), (void *)_cffi_d_flam_full },
-  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_full_like },
-  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1686), (void *)_cffi_d_flam_function_wanted },
-  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 946), (void *)_cffi_d_flam_gather },
-  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 951), (void *)_cffi_d_flam_gather_out },
-  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_ge },
-  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_ge_ },
-  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_ge_out },
-  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 823), (void *)_cffi_d_flam_gelu },
+  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1534), (void *)_cffi_d_flam_event_query },
+  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1522), (void *)_cffi_d_flam_event_record },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2220), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2220), (void *)_cffi_d_flam_event_retain },
+  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_exp },
+  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_exp2 },
+  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_exp2_ },
+  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_exp2_out },
+  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_exp_ },
+  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_exp_out },
+  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_expand },
+  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_expand_as },
+  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_expm1 },
+  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_expm1_ },
+  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_expm1_out },
+  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_exponential_ },
+  { "flam_exponential_lr_new", (void *)_cffi_f_flam_exponential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 293), (void *)_cffi_d_flam_exponential_lr_new },
+  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1440), (void *)_cffi_d_flam_eye },
+  { "flam_feature_alpha_dropout", (void *)_cffi_f_flam_feature_alpha_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_feature_alpha_dropout },
+  { "flam_feature_alpha_dropout_", (void *)_cffi_f_flam_feature_alpha_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_feature_alpha_dropout_ },
+  { "flam_feature_dropout", (void *)_cffi_f_flam_feature_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_feature_dropout },
+  { "flam_feature_dropout_", (void *)_cffi_f_flam_feature_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_feature_dropout_ },
+  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_fill_ },
+  { "flam_fill_diagonal_", (void *)_cffi_f_flam_fill_diagonal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_fill_diagonal_ },
+  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1349), (void *)_cffi_d_flam_flatten },
+  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_flip },
+  { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_fliplr },
+  { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_flipud },
+  { "flam_float_power", (void *)_cffi_f_flam_float_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_float_power },
+  { "flam_float_power_", (void *)_cffi_f_flam_float_power_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_float_power_ },
+  { "flam_float_power_out", (void *)_cffi_f_flam_float_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_float_power_out },
+  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_floor },
+  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_floor_ },
+  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_floor_divide },
+  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_floor_divide_ },
+  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_floor_divide_out },
+  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_floor_out },
+  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_fmax },
+  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_fmax_out },
+  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_fmin },
+  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_fmin_out },
+  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_fmod },
+  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_fmod_ },
+  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_fmod_out },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2223), (void *)_cffi_d_flam_format_options_init },
+  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_frac },
+  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_frac_ },
+  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_frac_out },
+  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_frame_keep },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2089), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2199), (void *)_cffi_d_flam_frame_push },
+  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1397), (void *)_cffi_d_flam_full },
+  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 974), (void *)_cffi_d_flam_full_like },
+  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1468), (void *)_cffi_d_flam_function_record },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2086), (void *)_cffi_d_flam_function_wanted },
+  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1259), (void *)_cffi_d_flam_gather },
+  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1264), (void *)_cffi_d_flam_gather_out },
+  { "flam_gaussian_nll_loss", (void *)_cffi_f_flam_gaussian_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 844), (void *)_cffi_d_flam_gaussian_nll_loss },
+  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_ge },
+  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_ge_ },
+  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_ge_out },
+  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1063), (void *)_cffi_d_flam_gelu },
   { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 53), (void *)_cffi_d_flam_generator_default },
-  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1234), (void *)_cffi_d_flam_generator_device },
-  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1787), (void *)_cffi_d_flam_generator_initial_seed },
-  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1225), (void *)_cffi_d_flam_generator_manual_seed },
+  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1547), (void *)_cffi_d_flam_generator_device },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2187), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1538), (void *)_cffi_d_flam_generator_manual_seed },
   { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 53), (void *)_cffi_d_flam_generator_new },
-  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1787), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1826), (void *)_cffi_d_flam_generator_release },
-  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1784), (void *)_cffi_d_flam_generator_seed },
-  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1229), (void *)_cffi_d_flam_generator_set_state },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1796), (void *)_cffi_d_flam_grad_mode_push },
-  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_grad_scaler_begin_step },
-  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1244), (void *)_cffi_d_flam_grad_scaler_configure },
-  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1260), (void *)_cffi_d_flam_grad_scaler_enabled },
-  { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_grad_scaler_found_inf },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2187), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2226), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2184), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1542), (void *)_cffi_d_flam_generator_set_state },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_glu", (void *)_cffi_f_flam_glu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_glu },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2196), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1567), (void *)_cffi_d_flam_grad_scaler_begin_step },
+  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1557), (void *)_cffi_d_flam_grad_scaler_configure },
+  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1573), (void *)_cffi_d_flam_grad_scaler_enabled },
+  { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_grad_scaler_found_inf },
   { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_grad_scaler_new },
-  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1829), (void *)_cffi_d_flam_grad_scaler_release },
-  { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_grad_scaler_scale },
-  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1240), (void *)_cffi_d_flam_grad_scaler_set_scale },
-  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1250), (void *)_cffi_d_flam_grad_scaler_step },
-  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1250), (void *)_cffi_d_flam_grad_scaler_unscale },
-  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_grad_scaler_unscale_params },
-  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1237), (void *)_cffi_d_flam_grad_scaler_update },
-  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_gt },
-  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_gt_ },
-  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_gt_out },
-  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_hardsigmoid },
-  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_hardsigmoid_ },
-  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_hardswish },
-  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_hardswish_ },
-  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_hardtanh },
-  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_heaviside", (void *)_cffi_f_flam_heaviside, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_heaviside },
-  { "flam_heaviside_", (void *)_cffi_f_flam_heaviside_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_heaviside_ },
-  { "flam_heaviside_out", (void *)_cffi_f_flam_heaviside_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_heaviside_out },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1832), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1832), (void *)_cffi_d_flam_hook_remove },
-  { "flam_hsplit", (void *)_cffi_f_flam_hsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1186), (void *)_cffi_d_flam_hsplit },
-  { "flam_hsplit_at", (void *)_cffi_f_flam_hsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1175), (void *)_cffi_d_flam_hsplit_at },
-  { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_hstack },
-  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_huber_loss },
-  { "flam_hypot", (void *)_cffi_f_flam_hypot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_hypot },
-  { "flam_hypot_", (void *)_cffi_f_flam_hypot_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_hypot_ },
-  { "flam_hypot_out", (void *)_cffi_f_flam_hypot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_hypot_out },
-  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 963), (void *)_cffi_d_flam_index_add },
-  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 451), (void *)_cffi_d_flam_index_add_ },
-  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 970), (void *)_cffi_d_flam_index_add_out },
-  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_index_copy },
-  { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 445), (void *)_cffi_d_flam_index_copy_ },
-  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 978), (void *)_cffi_d_flam_index_copy_out },
-  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_index_fill },
-  { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 445), (void *)_cffi_d_flam_index_fill_ },
-  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 946), (void *)_cffi_d_flam_index_select },
-  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 951), (void *)_cffi_d_flam_index_select_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1796), (void *)_cffi_d_flam_inference_mode_push },
-  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1373), (void *)_cffi_d_flam_init_constant },
-  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1388), (void *)_cffi_d_flam_init_kaiming_normal },
-  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1388), (void *)_cffi_d_flam_init_kaiming_uniform },
-  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1377), (void *)_cffi_d_flam_init_normal },
-  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1377), (void *)_cffi_d_flam_init_uniform },
-  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1383), (void *)_cffi_d_flam_init_xavier_normal },
-  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1383), (void *)_cffi_d_flam_init_xavier_uniform },
-  { "flam_inner", (void *)_cffi_f_flam_inner, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_inner },
-  { "flam_inner_out", (void *)_cffi_f_flam_inner_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_inner_out },
-  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
-  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 594), (void *)_cffi_d_flam_isclose },
-  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isfinite },
-  { "flam_isin", (void *)_cffi_f_flam_isin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 741), (void *)_cffi_d_flam_isin },
-  { "flam_isin_out", (void *)_cffi_f_flam_isin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_isin_out },
-  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isinf },
-  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isnan },
-  { "flam_isneginf", (void *)_cffi_f_flam_isneginf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isneginf },
-  { "flam_isneginf_out", (void *)_cffi_f_flam_isneginf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_isneginf_out },
-  { "flam_isposinf", (void *)_cffi_f_flam_isposinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isposinf },
-  { "flam_isposinf_out", (void *)_cffi_f_flam_isposinf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_isposinf_out },
-  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 741), (void *)_cffi_d_flam_kl_div },
-  { "flam_kron", (void *)_cffi_f_flam_kron, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_kron },
-  { "flam_kron_out", (void *)_cffi_f_flam_kron_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_kron_out },
-  { "flam_kthvalue", (void *)_cffi_f_flam_kthvalue, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1627), (void *)_cffi_d_flam_kthvalue },
-  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_l1_loss },
-  { "flam_lambda_lr_new", (void *)_cffi_f_flam_lambda_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_lambda_lr_new },
-  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 862), (void *)_cffi_d_flam_layer_norm },
-  { "flam_lbfgs_new", (void *)_cffi_f_flam_lbfgs_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 191), (void *)_cffi_d_flam_lbfgs_new },
-  { "flam_ldexp", (void *)_cffi_f_flam_ldexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_ldexp },
-  { "flam_ldexp_", (void *)_cffi_f_flam_ldexp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_ldexp_ },
-  { "flam_ldexp_out", (void *)_cffi_f_flam_ldexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_ldexp_out },
-  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_le },
-  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_le_ },
-  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_le_out },
+  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2229), (void *)_cffi_d_flam_grad_scaler_release },
+  { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 419), (void *)_cffi_d_flam_grad_scaler_scale },
+  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1553), (void *)_cffi_d_flam_grad_scaler_set_scale },
+  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1563), (void *)_cffi_d_flam_grad_scaler_step },
+  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1563), (void *)_cffi_d_flam_grad_scaler_unscale },
+  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1567), (void *)_cffi_d_flam_grad_scaler_unscale_params },
+  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1550), (void *)_cffi_d_flam_grad_scaler_update },
+  { "flam_grid_sample", (void *)_cffi_f_flam_grid_sample, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 967), (void *)_cffi_d_flam_grid_sample },
+  { "flam_group_norm", (void *)_cffi_f_flam_group_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1276), (void *)_cffi_d_flam_group_norm },
+  { "flam_gru", (void *)_cffi_f_flam_gru, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1922), (void *)_cffi_d_flam_gru },
+  { "flam_gru_cell", (void *)_cffi_f_flam_gru_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 830), (void *)_cffi_d_flam_gru_cell },
+  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_gt },
+  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_gt_ },
+  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_gt_out },
+  { "flam_gumbel_softmax", (void *)_cffi_f_flam_gumbel_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 645), (void *)_cffi_d_flam_gumbel_softmax },
+  { "flam_hardshrink", (void *)_cffi_f_flam_hardshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 625), (void *)_cffi_d_flam_hardshrink },
+  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_hardsigmoid },
+  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_hardsigmoid_ },
+  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_hardswish },
+  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_hardswish_ },
+  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 629), (void *)_cffi_d_flam_hardtanh },
+  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 463), (void *)_cffi_d_flam_hardtanh_ },
+  { "flam_heaviside", (void *)_cffi_f_flam_heaviside, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_heaviside },
+  { "flam_heaviside_", (void *)_cffi_f_flam_heaviside_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_heaviside_ },
+  { "flam_heaviside_out", (void *)_cffi_f_flam_heaviside_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_heaviside_out },
+  { "flam_hinge_embedding_loss", (void *)_cffi_f_flam_hinge_embedding_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 742), (void *)_cffi_d_flam_hinge_embedding_loss },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2232), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2232), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hsplit", (void *)_cffi_f_flam_hsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1499), (void *)_cffi_d_flam_hsplit },
+  { "flam_hsplit_at", (void *)_cffi_f_flam_hsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1488), (void *)_cffi_d_flam_hsplit_at },
+  { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_hstack },
+  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 934), (void *)_cffi_d_flam_huber_loss },
+  { "flam_hypot", (void *)_cffi_f_flam_hypot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_hypot },
+  { "flam_hypot_", (void *)_cffi_f_flam_hypot_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_hypot_ },
+  { "flam_hypot_out", (void *)_cffi_f_flam_hypot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_hypot_out },
+  { "flam_im2col", (void *)_cffi_f_flam_im2col, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1199), (void *)_cffi_d_flam_im2col },
+  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1276), (void *)_cffi_d_flam_index_add },
+  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_index_add_ },
+  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1283), (void *)_cffi_d_flam_index_add_out },
+  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_index_copy },
+  { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_index_copy_ },
+  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1291), (void *)_cffi_d_flam_index_copy_out },
+  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_index_fill },
+  { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_index_fill_ },
+  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1259), (void *)_cffi_d_flam_index_select },
+  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1264), (void *)_cffi_d_flam_index_select_out },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2196), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1686), (void *)_cffi_d_flam_init_constant },
+  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1701), (void *)_cffi_d_flam_init_kaiming_normal },
+  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1701), (void *)_cffi_d_flam_init_kaiming_uniform },
+  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1690), (void *)_cffi_d_flam_init_normal },
+  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1690), (void *)_cffi_d_flam_init_uniform },
+  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1696), (void *)_cffi_d_flam_init_xavier_normal },
+  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1696), (void *)_cffi_d_flam_init_xavier_uniform },
+  { "flam_inner", (void *)_cffi_f_flam_inner, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_inner },
+  { "flam_inner_out", (void *)_cffi_f_flam_inner_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_inner_out },
+  { "flam_instance_norm", (void *)_cffi_f_flam_instance_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 710), (void *)_cffi_d_flam_instance_norm },
+  { "flam_interpolate", (void *)_cffi_f_flam_interpolate, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1095), (void *)_cffi_d_flam_interpolate },
+  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2133), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
+  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_isclose },
+  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_isfinite },
+  { "flam_isin", (void *)_cffi_f_flam_isin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 946), (void *)_cffi_d_flam_isin },
+  { "flam_isin_out", (void *)_cffi_f_flam_isin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 960), (void *)_cffi_d_flam_isin_out },
+  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_isinf },
+  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_isnan },
+  { "flam_isneginf", (void *)_cffi_f_flam_isneginf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_isneginf },
+  { "flam_isneginf_out", (void *)_cffi_f_flam_isneginf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_isneginf_out },
+  { "flam_isposinf", (void *)_cffi_f_flam_isposinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_isposinf },
+  { "flam_isposinf_out", (void *)_cffi_f_flam_isposinf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_isposinf_out },
+  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 946), (void *)_cffi_d_flam_kl_div },
+  { "flam_kron", (void *)_cffi_f_flam_kron, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_kron },
+  { "flam_kron_out", (void *)_cffi_f_flam_kron_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_kron_out },
+  { "flam_kthvalue", (void *)_cffi_f_flam_kthvalue, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2027), (void *)_cffi_d_flam_kthvalue },
+  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_l1_loss },
+  { "flam_lambda_lr_new", (void *)_cffi_f_flam_lambda_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_lambda_lr_new },
+  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1120), (void *)_cffi_d_flam_layer_norm },
+  { "flam_lbfgs_new", (void *)_cffi_f_flam_lbfgs_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 277), (void *)_cffi_d_flam_lbfgs_new },
+  { "flam_ldexp", (void *)_cffi_f_flam_ldexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_ldexp },
+  { "flam_ldexp_", (void *)_cffi_f_flam_ldexp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_ldexp_ },
+  { "flam_ldexp_out", (void *)_cffi_f_flam_ldexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_ldexp_out },
+  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_le },
+  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_le_ },
+  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1865), (void *)_cffi_d_flam_leak_tracking },
-  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_leaky_relu },
-  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_leaky_relu_ },
-  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_lerp },
-  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_lerp_ },
-  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_lerp_out },
-  { "flam_lgamma", (void *)_cffi_f_flam_lgamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_lgamma },
-  { "flam_lgamma_", (void *)_cffi_f_flam_lgamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_lgamma_ },
-  { "flam_lgamma_out", (void *)_cffi_f_flam_lgamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_lgamma_out },
-  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1195), (void *)_cffi_d_flam_library_directory_add },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2265), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 625), (void *)_cffi_d_flam_leaky_relu },
+  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 459), (void *)_cffi_d_flam_leaky_relu_ },
+  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_lerp },
+  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_lerp_ },
+  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 808), (void *)_cffi_d_flam_lerp_out },
+  { "flam_lgamma", (void *)_cffi_f_flam_lgamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_lgamma },
+  { "flam_lgamma_", (void *)_cffi_f_flam_lgamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_lgamma_ },
+  { "flam_lgamma_out", (void *)_cffi_f_flam_lgamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_lgamma_out },
+  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1508), (void *)_cffi_d_flam_library_directory_add },
   { "flam_library_report", (void *)_cffi_f_flam_library_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_library_report },
-  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_linear },
-  { "flam_linear_lr_new", (void *)_cffi_f_flam_linear_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 223), (void *)_cffi_d_flam_linear_lr_new },
-  { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 325), (void *)_cffi_d_flam_linspace },
+  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_linear },
+  { "flam_linear_lr_new", (void *)_cffi_f_flam_linear_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 309), (void *)_cffi_d_flam_linear_lr_new },
+  { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 411), (void *)_cffi_d_flam_linspace },
   { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1835), (void *)_cffi_d_flam_loader_options_init },
-  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1268), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1741), (void *)_cffi_d_flam_loader_size },
-  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1263), (void *)_cffi_d_flam_loader_submit },
-  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_log },
-  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_log10 },
-  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_log10_ },
-  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_log10_out },
-  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_log1p },
-  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_log1p_ },
-  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_log1p_out },
-  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_log2 },
-  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_log2_ },
-  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_log2_out },
-  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_log_ },
-  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_log_out },
-  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_log_softmax },
-  { "flam_logaddexp", (void *)_cffi_f_flam_logaddexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logaddexp },
-  { "flam_logaddexp2", (void *)_cffi_f_flam_logaddexp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logaddexp2 },
-  { "flam_logaddexp2_out", (void *)_cffi_f_flam_logaddexp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logaddexp2_out },
-  { "flam_logaddexp_out", (void *)_cffi_f_flam_logaddexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logaddexp_out },
-  { "flam_logcumsumexp", (void *)_cffi_f_flam_logcumsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_logcumsumexp },
-  { "flam_logcumsumexp_out", (void *)_cffi_f_flam_logcumsumexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_logcumsumexp_out },
-  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logical_and },
-  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_logical_and_ },
-  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logical_and_out },
-  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_logical_not },
-  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_logical_not_ },
-  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_logical_not_out },
-  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logical_or },
-  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_logical_or_ },
-  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logical_or_out },
-  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logical_xor },
-  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_logical_xor_ },
-  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logical_xor_out },
-  { "flam_logit", (void *)_cffi_f_flam_logit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 505), (void *)_cffi_d_flam_logit },
-  { "flam_logit_", (void *)_cffi_f_flam_logit_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 363), (void *)_cffi_d_flam_logit_ },
-  { "flam_logit_out", (void *)_cffi_f_flam_logit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_logit_out },
-  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_logsigmoid },
-  { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 316), (void *)_cffi_d_flam_logspace },
-  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_logsumexp },
-  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_lt },
-  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_lt_ },
-  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_lt_out },
-  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1689), (void *)_cffi_d_flam_manual_seed },
-  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_masked_fill },
-  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_masked_fill_ },
-  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_matmul },
-  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_matmul_out },
-  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_max_dim },
-  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 917), (void *)_cffi_d_flam_max_pool2d },
-  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_maximum },
-  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_maximum_out },
-  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_mean },
-  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 890), (void *)_cffi_d_flam_mean_out },
-  { "flam_median", (void *)_cffi_f_flam_median, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_median },
-  { "flam_median_dim", (void *)_cffi_f_flam_median_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_median_dim },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_memory_allocated },
-  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1682), (void *)_cffi_d_flam_memory_fail_allocation },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2235), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1581), (void *)_cffi_d_flam_loader_position },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2141), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1576), (void *)_cffi_d_flam_loader_submit },
+  { "flam_local_response_norm", (void *)_cffi_f_flam_local_response_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1247), (void *)_cffi_d_flam_local_response_norm },
+  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_log },
+  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_log10 },
+  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_log10_ },
+  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_log10_out },
+  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_log1p },
+  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_log1p_ },
+  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_log1p_out },
+  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_log2 },
+  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_log2_ },
+  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_log2_out },
+  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_log_ },
+  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_log_out },
+  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1315), (void *)_cffi_d_flam_log_softmax },
+  { "flam_logaddexp", (void *)_cffi_f_flam_logaddexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_logaddexp },
+  { "flam_logaddexp2", (void *)_cffi_f_flam_logaddexp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_logaddexp2 },
+  { "flam_logaddexp2_out", (void *)_cffi_f_flam_logaddexp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_logaddexp2_out },
+  { "flam_logaddexp_out", (void *)_cffi_f_flam_logaddexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_logaddexp_out },
+  { "flam_logcumsumexp", (void *)_cffi_f_flam_logcumsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_logcumsumexp },
+  { "flam_logcumsumexp_out", (void *)_cffi_f_flam_logcumsumexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_logcumsumexp_out },
+  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_logical_and },
+  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_logical_and_ },
+  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_logical_and_out },
+  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_logical_not },
+  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_logical_not_ },
+  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_logical_not_out },
+  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_logical_or },
+  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_logical_or_ },
+  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_logical_or_out },
+  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_logical_xor },
+  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_logical_xor_ },
+  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_logical_xor_out },
+  { "flam_logit", (void *)_cffi_f_flam_logit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_logit },
+  { "flam_logit_", (void *)_cffi_f_flam_logit_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_logit_ },
+  { "flam_logit_out", (void *)_cffi_f_flam_logit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 620), (void *)_cffi_d_flam_logit_out },
+  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_logsigmoid },
+  { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_logspace },
+  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_logsumexp },
+  { "flam_lp_pool1d", (void *)_cffi_f_flam_lp_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_lp_pool1d },
+  { "flam_lp_pool2d", (void *)_cffi_f_flam_lp_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_lp_pool2d },
+  { "flam_lp_pool3d", (void *)_cffi_f_flam_lp_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_lp_pool3d },
+  { "flam_lstm", (void *)_cffi_f_flam_lstm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1890), (void *)_cffi_d_flam_lstm },
+  { "flam_lstm_cell", (void *)_cffi_f_flam_lstm_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1907), (void *)_cffi_d_flam_lstm_cell },
+  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_lt },
+  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_lt_ },
+  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_lt_out },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2089), (void *)_cffi_d_flam_manual_seed },
+  { "flam_margin_ranking_loss", (void *)_cffi_f_flam_margin_ranking_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 801), (void *)_cffi_d_flam_margin_ranking_loss },
+  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_masked_fill },
+  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_masked_fill_ },
+  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_matmul },
+  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_matmul_out },
+  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_max },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2012), (void *)_cffi_d_flam_max_dim },
+  { "flam_max_pool1d", (void *)_cffi_f_flam_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1210), (void *)_cffi_d_flam_max_pool1d },
+  { "flam_max_pool1d_with_indices", (void *)_cffi_f_flam_max_pool1d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1992), (void *)_cffi_d_flam_max_pool1d_with_indices },
+  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1210), (void *)_cffi_d_flam_max_pool2d },
+  { "flam_max_pool2d_with_indices", (void *)_cffi_f_flam_max_pool2d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1992), (void *)_cffi_d_flam_max_pool2d_with_indices },
+  { "flam_max_pool3d", (void *)_cffi_f_flam_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1210), (void *)_cffi_d_flam_max_pool3d },
+  { "flam_max_pool3d_with_indices", (void *)_cffi_f_flam_max_pool3d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1992), (void *)_cffi_d_flam_max_pool3d_with_indices },
+  { "flam_max_unpool1d", (void *)_cffi_f_flam_max_unpool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1009), (void *)_cffi_d_flam_max_unpool1d },
+  { "flam_max_unpool2d", (void *)_cffi_f_flam_max_unpool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1009), (void *)_cffi_d_flam_max_unpool2d },
+  { "flam_max_unpool3d", (void *)_cffi_f_flam_max_unpool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1009), (void *)_cffi_d_flam_max_unpool3d },
+  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_maximum },
+  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_maximum_out },
+  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1154), (void *)_cffi_d_flam_mean },
+  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1161), (void *)_cffi_d_flam_mean_out },
+  { "flam_median", (void *)_cffi_f_flam_median, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_median },
+  { "flam_median_dim", (void *)_cffi_f_flam_median_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2012), (void *)_cffi_d_flam_median_dim },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2161), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2082), (void *)_cffi_d_flam_memory_fail_allocation },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2161), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2161), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1686), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_memory_reset_peak_stats },
-  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1202), (void *)_cffi_d_flam_memory_set_fraction },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2086), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2161), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1515), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1647), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2047), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 23), (void *)_cffi_d_flam_memory_summary },
-  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_meshgrid },
-  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_min_dim },
-  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_minimum },
-  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_minimum_out },
-  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_mish },
-  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_mish_ },
-  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_mm },
-  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_mm_out },
-  { "flam_mode", (void *)_cffi_f_flam_mode, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_mode },
-  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1301), (void *)_cffi_d_flam_module_add_hook },
-  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1293), (void *)_cffi_d_flam_module_append },
-  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_module_buffer },
+  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1483), (void *)_cffi_d_flam_meshgrid },
+  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_min },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2012), (void *)_cffi_d_flam_min_dim },
+  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_minimum },
+  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_minimum_out },
+  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_mish },
+  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_mish_ },
+  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_mm },
+  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_mm_out },
+  { "flam_mode", (void *)_cffi_f_flam_mode, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2012), (void *)_cffi_d_flam_mode },
+  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1614), (void *)_cffi_d_flam_module_add_hook },
+  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1606), (void *)_cffi_d_flam_module_append },
+  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 428), (void *)_cffi_d_flam_module_buffer },
   { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 78), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1767), (void *)_cffi_d_flam_module_child_count },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2167), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
-  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1311), (void *)_cffi_d_flam_module_is_training },
-  { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_module_named_buffers },
-  { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_module_named_parameters },
+  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1624), (void *)_cffi_d_flam_module_is_training },
+  { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 371), (void *)_cffi_d_flam_module_named_buffers },
+  { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 371), (void *)_cffi_d_flam_module_named_parameters },
   { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 71), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1744), (void *)_cffi_d_flam_module_numel },
-  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1790), (void *)_cffi_d_flam_module_push },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1838), (void *)_cffi_d_flam_module_release },
-  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1273), (void *)_cffi_d_flam_module_remove },
-  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1307), (void *)_cffi_d_flam_module_remove_hook },
-  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1297), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1838), (void *)_cffi_d_flam_module_retain },
-  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1287), (void *)_cffi_d_flam_module_set_buffer },
-  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1277), (void *)_cffi_d_flam_module_set_child },
-  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1282), (void *)_cffi_d_flam_module_set_parameter },
-  { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 282), (void *)_cffi_d_flam_module_state_dict },
-  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1297), (void *)_cffi_d_flam_module_train },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2144), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 428), (void *)_cffi_d_flam_module_parameter },
+  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2190), (void *)_cffi_d_flam_module_push },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2238), (void *)_cffi_d_flam_module_release },
+  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1586), (void *)_cffi_d_flam_module_remove },
+  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1620), (void *)_cffi_d_flam_module_remove_hook },
+  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1610), (void *)_cffi_d_flam_module_requires_grad },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2238), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1600), (void *)_cffi_d_flam_module_set_buffer },
+  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1590), (void *)_cffi_d_flam_module_set_child },
+  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1595), (void *)_cffi_d_flam_module_set_parameter },
+  { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 368), (void *)_cffi_d_flam_module_state_dict },
+  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1610), (void *)_cffi_d_flam_module_train },
   { "flam_module_type", (void *)_cffi_f_flam_module_type, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_type },
-  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1297), (void *)_cffi_d_flam_module_zero_grad },
-  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 898), (void *)_cffi_d_flam_movedim },
-  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_mse_loss },
-  { "flam_msort", (void *)_cffi_f_flam_msort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_msort },
-  { "flam_msort_out", (void *)_cffi_f_flam_msort_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_msort_out },
-  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_mul },
-  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_mul_ },
-  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_mul_out },
-  { "flam_multi_step_lr_new", (void *)_cffi_f_flam_multi_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_multi_step_lr_new },
-  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1007), (void *)_cffi_d_flam_multinomial },
-  { "flam_multiplicative_lr_new", (void *)_cffi_f_flam_multiplicative_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_multiplicative_lr_new },
-  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_mv },
-  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_mv_out },
-  { "flam_nadam_new", (void *)_cffi_f_flam_nadam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_nadam_new },
-  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1505), (void *)_cffi_d_flam_nadam_step },
-  { "flam_nan_to_num", (void *)_cffi_f_flam_nan_to_num, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_nan_to_num },
-  { "flam_nan_to_num_", (void *)_cffi_f_flam_nan_to_num_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_nan_to_num_ },
-  { "flam_nan_to_num_out", (void *)_cffi_f_flam_nan_to_num_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_nan_to_num_out },
-  { "flam_nanmean", (void *)_cffi_f_flam_nanmean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_nanmean },
-  { "flam_nanmean_out", (void *)_cffi_f_flam_nanmean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 890), (void *)_cffi_d_flam_nanmean_out },
-  { "flam_nanmedian", (void *)_cffi_f_flam_nanmedian, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_nanmedian },
-  { "flam_nanmedian_dim", (void *)_cffi_f_flam_nanmedian_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_nanmedian_dim },
-  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_nansum },
-  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_narrow },
-  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_ne },
-  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_ne_ },
-  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_ne_out },
-  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_neg },
-  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_neg_ },
-  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_neg_out },
-  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 709), (void *)_cffi_d_flam_nll_loss },
+  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1610), (void *)_cffi_d_flam_module_zero_grad },
+  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1169), (void *)_cffi_d_flam_movedim },
+  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_mse_loss },
+  { "flam_msort", (void *)_cffi_f_flam_msort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_msort },
+  { "flam_msort_out", (void *)_cffi_f_flam_msort_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_msort_out },
+  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_mul },
+  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_mul_ },
+  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_mul_out },
+  { "flam_multi_head_attention", (void *)_cffi_f_flam_multi_head_attention, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 893), (void *)_cffi_d_flam_multi_head_attention },
+  { "flam_multi_head_attention_weights", (void *)_cffi_f_flam_multi_head_attention_weights, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1937), (void *)_cffi_d_flam_multi_head_attention_weights },
+  { "flam_multi_margin_loss", (void *)_cffi_f_flam_multi_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1034), (void *)_cffi_d_flam_multi_margin_loss },
+  { "flam_multi_step_lr_new", (void *)_cffi_f_flam_multi_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_multi_step_lr_new },
+  { "flam_multilabel_margin_loss", (void *)_cffi_f_flam_multilabel_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_multilabel_margin_loss },
+  { "flam_multilabel_soft_margin_loss", (void *)_cffi_f_flam_multilabel_soft_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 838), (void *)_cffi_d_flam_multilabel_soft_margin_loss },
+  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1320), (void *)_cffi_d_flam_multinomial },
+  { "flam_multiplicative_lr_new", (void *)_cffi_f_flam_multiplicative_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_multiplicative_lr_new },
+  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_mv },
+  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_mv_out },
+  { "flam_nadam_new", (void *)_cffi_f_flam_nadam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 225), (void *)_cffi_d_flam_nadam_new },
+  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1818), (void *)_cffi_d_flam_nadam_step },
+  { "flam_nan_to_num", (void *)_cffi_f_flam_nan_to_num, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_nan_to_num },
+  { "flam_nan_to_num_", (void *)_cffi_f_flam_nan_to_num_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_nan_to_num_ },
+  { "flam_nan_to_num_out", (void *)_cffi_f_flam_nan_to_num_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 613), (void *)_cffi_d_flam_nan_to_num_out },
+  { "flam_nanmean", (void *)_cffi_f_flam_nanmean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1154), (void *)_cffi_d_flam_nanmean },
+  { "flam_nanmean_out", (void *)_cffi_f_flam_nanmean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1161), (void *)_cffi_d_flam_nanmean_out },
+  { "flam_nanmedian", (void *)_cffi_f_flam_nanmedian, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_nanmedian },
+  { "flam_nanmedian_dim", (void *)_cffi_f_flam_nanmedian_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2012), (void *)_cffi_d_flam_nanmedian_dim },
+  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1154), (void *)_cffi_d_flam_nansum },
+  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1369), (void *)_cffi_d_flam_narrow },
+  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_ne },
+  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_ne_ },
+  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_ne_out },
+  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_neg },
+  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_neg_ },
+  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_neg_out },
+  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 914), (void *)_cffi_d_flam_nll_loss },
   { "flam_nn_activation", (void *)_cffi_f_flam_nn_activation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 82), (void *)_cffi_d_flam_nn_activation },
-  { "flam_nn_avg_pool2d", (void *)_cffi_f_flam_nn_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 85), (void *)_cffi_d_flam_nn_avg_pool2d },
-  { "flam_nn_batch_norm", (void *)_cffi_f_flam_nn_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 97), (void *)_cffi_d_flam_nn_batch_norm },
-  { "flam_nn_conv2d", (void *)_cffi_f_flam_nn_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 114), (void *)_cffi_d_flam_nn_conv2d },
+  { "flam_nn_avg_pool2d", (void *)_cffi_f_flam_nn_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 115), (void *)_cffi_d_flam_nn_avg_pool2d },
+  { "flam_nn_batch_norm", (void *)_cffi_f_flam_nn_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 127), (void *)_cffi_d_flam_nn_batch_norm },
+  { "flam_nn_conv2d", (void *)_cffi_f_flam_nn_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 168), (void *)_cffi_d_flam_nn_conv2d },
+  { "flam_nn_convolution", (void *)_cffi_f_flam_nn_convolution, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_nn_convolution },
   { "flam_nn_dropout", (void *)_cffi_f_flam_nn_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 75), (void *)_cffi_d_flam_nn_dropout },
-  { "flam_nn_flatten", (void *)_cffi_f_flam_nn_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 93), (void *)_cffi_d_flam_nn_flatten },
-  { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 107), (void *)_cffi_d_flam_nn_linear },
-  { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 85), (void *)_cffi_d_flam_nn_max_pool2d },
-  { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 130), (void *)_cffi_d_flam_nn_sequential },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1793), (void *)_cffi_d_flam_node_id },
+  { "flam_nn_embedding", (void *)_cffi_f_flam_nn_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_nn_embedding },
+  { "flam_nn_flatten", (void *)_cffi_f_flam_nn_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 123), (void *)_cffi_d_flam_nn_flatten },
+  { "flam_nn_group_norm", (void *)_cffi_f_flam_nn_group_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 137), (void *)_cffi_d_flam_nn_group_norm },
+  { "flam_nn_instance_norm", (void *)_cffi_f_flam_nn_instance_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 137), (void *)_cffi_d_flam_nn_instance_norm },
+  { "flam_nn_layer_norm", (void *)_cffi_f_flam_nn_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 106), (void *)_cffi_d_flam_nn_layer_norm },
+  { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 154), (void *)_cffi_d_flam_nn_linear },
+  { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 115), (void *)_cffi_d_flam_nn_max_pool2d },
+  { "flam_nn_multihead_attention", (void *)_cffi_f_flam_nn_multihead_attention, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 145), (void *)_cffi_d_flam_nn_multihead_attention },
+  { "flam_nn_recurrent", (void *)_cffi_f_flam_nn_recurrent, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 85), (void *)_cffi_d_flam_nn_recurrent },
+  { "flam_nn_rms_norm", (void *)_cffi_f_flam_nn_rms_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_nn_rms_norm },
+  { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 216), (void *)_cffi_d_flam_nn_sequential },
+  { "flam_nn_transformer_encoder_layer", (void *)_cffi_f_flam_nn_transformer_encoder_layer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 204), (void *)_cffi_d_flam_nn_transformer_encoder_layer },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2193), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
-  { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 132), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1770), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1747), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1841), (void *)_cffi_d_flam_node_release },
-  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 346), (void *)_cffi_d_flam_node_variable },
-  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 541), (void *)_cffi_d_flam_norm },
-  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 613), (void *)_cffi_d_flam_normal },
-  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 382), (void *)_cffi_d_flam_normal_ },
-  { "flam_one_cycle_lr_new", (void *)_cffi_f_flam_one_cycle_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_one_cycle_lr_new },
-  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1092), (void *)_cffi_d_flam_ones },
-  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_ones_like },
-  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1328), (void *)_cffi_d_flam_optimizer_add_group },
-  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1773), (void *)_cffi_d_flam_optimizer_group_count },
+  { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_node_next },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2170), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2147), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2241), (void *)_cffi_d_flam_node_release },
+  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 432), (void *)_cffi_d_flam_node_variable },
+  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 667), (void *)_cffi_d_flam_norm },
+  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 748), (void *)_cffi_d_flam_normal },
+  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 468), (void *)_cffi_d_flam_normal_ },
+  { "flam_normalize", (void *)_cffi_f_flam_normalize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_normalize },
+  { "flam_normalize_out", (void *)_cffi_f_flam_normalize_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 659), (void *)_cffi_d_flam_normalize_out },
+  { "flam_one_cycle_lr_new", (void *)_cffi_f_flam_one_cycle_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 320), (void *)_cffi_d_flam_one_cycle_lr_new },
+  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_ones },
+  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1067), (void *)_cffi_d_flam_ones_like },
+  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1641), (void *)_cffi_d_flam_optimizer_add_group },
+  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2173), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 29), (void *)_cffi_d_flam_optimizer_lr },
-  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1339), (void *)_cffi_d_flam_optimizer_option },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1844), (void *)_cffi_d_flam_optimizer_release },
-  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1323), (void *)_cffi_d_flam_optimizer_set_lr },
-  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1317), (void *)_cffi_d_flam_optimizer_set_option },
-  { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_optimizer_state_dict },
-  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1314), (void *)_cffi_d_flam_optimizer_step },
-  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1335), (void *)_cffi_d_flam_optimizer_zero_grad },
-  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_outer },
-  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_outer_out },
-  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_permute },
-  { "flam_polygamma", (void *)_cffi_f_flam_polygamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1118), (void *)_cffi_d_flam_polygamma },
-  { "flam_polygamma_out", (void *)_cffi_f_flam_polygamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1122), (void *)_cffi_d_flam_polygamma_out },
-  { "flam_polynomial_lr_new", (void *)_cffi_f_flam_polynomial_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_polynomial_lr_new },
-  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_positive },
-  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_pow },
-  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_pow_ },
-  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_pow_out },
-  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 844), (void *)_cffi_d_flam_prod },
-  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1903), (void *)flam_py_closure_call },
-  { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_closure_drop },
-  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_dataset_vtable_drop },
-  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1908), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1910), (void *)flam_py_dataset_vtable_size },
-  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1905), (void *)flam_py_function_backward },
-  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_function_drop },
-  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1906), (void *)flam_py_hook_callback_call },
-  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_hook_callback_drop },
-  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1907), (void *)flam_py_module_hook_run },
-  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1904), (void *)flam_py_module_vtable_forward },
-  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1909), (void *)flam_py_rate_callback_call },
-  { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_rate_callback_drop },
-  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_tensor_from_blob_drop },
-  { "flam_rad2deg", (void *)_cffi_f_flam_rad2deg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_rad2deg },
-  { "flam_rad2deg_", (void *)_cffi_f_flam_rad2deg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_rad2deg_ },
-  { "flam_rad2deg_out", (void *)_cffi_f_flam_rad2deg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_rad2deg_out },
-  { "flam_radam_new", (void *)_cffi_f_flam_radam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_radam_new },
-  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1465), (void *)_cffi_d_flam_radam_step },
-  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1076), (void *)_cffi_d_flam_rand },
-  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_rand_like },
-  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_randint },
-  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1076), (void *)_cffi_d_flam_randn },
-  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_randn_like },
-  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 476), (void *)_cffi_d_flam_random_ },
-  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1111), (void *)_cffi_d_flam_randperm },
-  { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_ravel },
-  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_reciprocal },
-  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_reciprocal_ },
-  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_reciprocal_out },
-  { "flam_reduce_lr_on_plateau_new", (void *)_cffi_f_flam_reduce_lr_on_plateau_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 251), (void *)_cffi_d_flam_reduce_lr_on_plateau_new },
-  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_relu },
-  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_relu6 },
-  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_relu6_ },
-  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_relu_ },
-  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_remainder },
-  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_remainder_ },
-  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_remainder_out },
-  { "flam_renorm", (void *)_cffi_f_flam_renorm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_renorm },
-  { "flam_renorm_", (void *)_cffi_f_flam_renorm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 398), (void *)_cffi_d_flam_renorm_ },
-  { "flam_renorm_out", (void *)_cffi_f_flam_renorm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 560), (void *)_cffi_d_flam_renorm_out },
-  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_repeat },
-  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1025), (void *)_cffi_d_flam_repeat_interleave },
-  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_reshape },
-  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_reshape_as },
-  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 436), (void *)_cffi_d_flam_resize_ },
-  { "flam_rmsprop_new", (void *)_cffi_f_flam_rmsprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_rmsprop_new },
-  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1529), (void *)_cffi_d_flam_rmsprop_step },
-  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 898), (void *)_cffi_d_flam_roll },
-  { "flam_rot90", (void *)_cffi_f_flam_rot90, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1030), (void *)_cffi_d_flam_rot90 },
-  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_round },
-  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_round_ },
-  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_round_out },
-  { "flam_rprop_new", (void *)_cffi_f_flam_rprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_rprop_new },
-  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1486), (void *)_cffi_d_flam_rprop_step },
-  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_rsqrt },
-  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_rsqrt_ },
-  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_rsqrt_out },
-  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_rsub },
-  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 349), (void *)_cffi_d_flam_saved_get },
-  { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1847), (void *)_cffi_d_flam_saved_release },
-  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1073), (void *)_cffi_d_flam_scalar_bool },
-  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 313), (void *)_cffi_d_flam_scalar_f64 },
-  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1108), (void *)_cffi_d_flam_scalar_i64 },
-  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_scatter },
-  { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 445), (void *)_cffi_d_flam_scatter_ },
-  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_scatter_add },
-  { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 445), (void *)_cffi_d_flam_scatter_add_ },
-  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 978), (void *)_cffi_d_flam_scatter_add_out },
-  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 978), (void *)_cffi_d_flam_scatter_out },
-  { "flam_scatter_reduce", (void *)_cffi_f_flam_scatter_reduce, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_scatter_reduce },
-  { "flam_scatter_reduce_", (void *)_cffi_f_flam_scatter_reduce_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 458), (void *)_cffi_d_flam_scatter_reduce_ },
-  { "flam_scatter_reduce_out", (void *)_cffi_f_flam_scatter_reduce_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 993), (void *)_cffi_d_flam_scatter_reduce_out },
-  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1349), (void *)_cffi_d_flam_scheduler_append },
+  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1652), (void *)_cffi_d_flam_optimizer_option },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2244), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1636), (void *)_cffi_d_flam_optimizer_set_lr },
+  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1630), (void *)_cffi_d_flam_optimizer_set_option },
+  { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 375), (void *)_cffi_d_flam_optimizer_state_dict },
+  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1627), (void *)_cffi_d_flam_optimizer_step },
+  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1648), (void *)_cffi_d_flam_optimizer_zero_grad },
+  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_outer },
+  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_outer_out },
+  { "flam_pad", (void *)_cffi_f_flam_pad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1140), (void *)_cffi_d_flam_pad },
+  { "flam_pairwise_distance", (void *)_cffi_f_flam_pairwise_distance, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_pairwise_distance },
+  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_permute },
+  { "flam_pixel_shuffle", (void *)_cffi_f_flam_pixel_shuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_pixel_shuffle },
+  { "flam_pixel_unshuffle", (void *)_cffi_f_flam_pixel_unshuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_pixel_unshuffle },
+  { "flam_poisson_nll_loss", (void *)_cffi_f_flam_poisson_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 952), (void *)_cffi_d_flam_poisson_nll_loss },
+  { "flam_polygamma", (void *)_cffi_f_flam_polygamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1431), (void *)_cffi_d_flam_polygamma },
+  { "flam_polygamma_out", (void *)_cffi_f_flam_polygamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1435), (void *)_cffi_d_flam_polygamma_out },
+  { "flam_polynomial_lr_new", (void *)_cffi_f_flam_polynomial_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 354), (void *)_cffi_d_flam_polynomial_lr_new },
+  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_positive },
+  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_pow },
+  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_pow_ },
+  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_pow_out },
+  { "flam_prelu", (void *)_cffi_f_flam_prelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_prelu },
+  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1084), (void *)_cffi_d_flam_prod },
+  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2303), (void *)flam_py_closure_call },
+  { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_closure_drop },
+  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_dataset_vtable_drop },
+  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_dataset_vtable_drop_item },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2308), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2310), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_error_set_drop },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2305), (void *)flam_py_function_backward },
+  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_function_drop },
+  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_function_release_saved },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2306), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_hook_callback_drop },
+  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_module_hook_drop },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2307), (void *)flam_py_module_hook_run },
+  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_module_vtable_drop },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2304), (void *)flam_py_module_vtable_forward },
+  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2309), (void *)flam_py_rate_callback_call },
+  { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_rate_callback_drop },
+  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1465), (void *)flam_py_tensor_from_blob_drop },
+  { "flam_rad2deg", (void *)_cffi_f_flam_rad2deg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_rad2deg },
+  { "flam_rad2deg_", (void *)_cffi_f_flam_rad2deg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_rad2deg_ },
+  { "flam_rad2deg_out", (void *)_cffi_f_flam_rad2deg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_rad2deg_out },
+  { "flam_radam_new", (void *)_cffi_f_flam_radam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_radam_new },
+  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1778), (void *)_cffi_d_flam_radam_step },
+  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1389), (void *)_cffi_d_flam_rand },
+  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1067), (void *)_cffi_d_flam_rand_like },
+  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1447), (void *)_cffi_d_flam_randint },
+  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1389), (void *)_cffi_d_flam_randn },
+  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1067), (void *)_cffi_d_flam_randn_like },
+  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 574), (void *)_cffi_d_flam_random_ },
+  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1424), (void *)_cffi_d_flam_randperm },
+  { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_ravel },
+  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_reciprocal },
+  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_reciprocal_ },
+  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_reciprocal_out },
+  { "flam_reduce_lr_on_plateau_new", (void *)_cffi_f_flam_reduce_lr_on_plateau_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_reduce_lr_on_plateau_new },
+  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_relu },
+  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_relu6 },
+  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_relu6_ },
+  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_relu_ },
+  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_remainder },
+  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_remainder_ },
+  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_remainder_out },
+  { "flam_renorm", (void *)_cffi_f_flam_renorm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_renorm },
+  { "flam_renorm_", (void *)_cffi_f_flam_renorm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 490), (void *)_cffi_d_flam_renorm_ },
+  { "flam_renorm_out", (void *)_cffi_f_flam_renorm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 695), (void *)_cffi_d_flam_renorm_out },
+  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_repeat },
+  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1338), (void *)_cffi_d_flam_repeat_interleave },
+  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_reshape },
+  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_reshape_as },
+  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 534), (void *)_cffi_d_flam_resize_ },
+  { "flam_rms_norm", (void *)_cffi_f_flam_rms_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1113), (void *)_cffi_d_flam_rms_norm },
+  { "flam_rmsprop_new", (void *)_cffi_f_flam_rmsprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_rmsprop_new },
+  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1842), (void *)_cffi_d_flam_rmsprop_step },
+  { "flam_rnn_relu", (void *)_cffi_f_flam_rnn_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1922), (void *)_cffi_d_flam_rnn_relu },
+  { "flam_rnn_relu_cell", (void *)_cffi_f_flam_rnn_relu_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 830), (void *)_cffi_d_flam_rnn_relu_cell },
+  { "flam_rnn_tanh", (void *)_cffi_f_flam_rnn_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1922), (void *)_cffi_d_flam_rnn_tanh },
+  { "flam_rnn_tanh_cell", (void *)_cffi_f_flam_rnn_tanh_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 830), (void *)_cffi_d_flam_rnn_tanh_cell },
+  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1169), (void *)_cffi_d_flam_roll },
+  { "flam_rot90", (void *)_cffi_f_flam_rot90, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1343), (void *)_cffi_d_flam_rot90 },
+  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_round },
+  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 539), (void *)_cffi_d_flam_round_ },
+  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_round_out },
+  { "flam_rprop_new", (void *)_cffi_f_flam_rprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_rprop_new },
+  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1799), (void *)_cffi_d_flam_rprop_step },
+  { "flam_rrelu", (void *)_cffi_f_flam_rrelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_rrelu },
+  { "flam_rrelu_", (void *)_cffi_f_flam_rrelu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 474), (void *)_cffi_d_flam_rrelu_ },
+  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_rsqrt },
+  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_rsqrt_ },
+  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_rsqrt_out },
+  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_rsub },
+  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 435), (void *)_cffi_d_flam_saved_get },
+  { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 289), (void *)_cffi_d_flam_saved_make },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2247), (void *)_cffi_d_flam_saved_release },
+  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1386), (void *)_cffi_d_flam_scalar_bool },
+  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 399), (void *)_cffi_d_flam_scalar_f64 },
+  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1421), (void *)_cffi_d_flam_scalar_i64 },
+  { "flam_scaled_dot_product_attention", (void *)_cffi_f_flam_scaled_dot_product_attention, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 820), (void *)_cffi_d_flam_scaled_dot_product_attention },
+  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_scatter },
+  { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_scatter_ },
+  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_scatter_add },
+  { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_scatter_add_ },
+  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1291), (void *)_cffi_d_flam_scatter_add_out },
+  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1291), (void *)_cffi_d_flam_scatter_out },
+  { "flam_scatter_reduce", (void *)_cffi_f_flam_scatter_reduce, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1298), (void *)_cffi_d_flam_scatter_reduce },
+  { "flam_scatter_reduce_", (void *)_cffi_f_flam_scatter_reduce_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 556), (void *)_cffi_d_flam_scatter_reduce_ },
+  { "flam_scatter_reduce_out", (void *)_cffi_f_flam_scatter_reduce_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1306), (void *)_cffi_d_flam_scatter_reduce_out },
+  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1662), (void *)_cffi_d_flam_scheduler_append },
   { "flam_scheduler_last_lr", (void *)_cffi_f_flam_scheduler_last_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 33), (void *)_cffi_d_flam_scheduler_last_lr },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1850), (void *)_cffi_d_flam_scheduler_release },
-  { "flam_scheduler_state_dict", (void *)_cffi_f_flam_scheduler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 292), (void *)_cffi_d_flam_scheduler_state_dict },
-  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1345), (void *)_cffi_d_flam_scheduler_step_metric },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1689), (void *)_cffi_d_flam_scope_pop },
-  { "flam_searchsorted", (void *)_cffi_f_flam_searchsorted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 761), (void *)_cffi_d_flam_searchsorted },
-  { "flam_searchsorted_out", (void *)_cffi_f_flam_searchsorted_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_searchsorted_out },
-  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_select },
-  { "flam_select_scatter", (void *)_cffi_f_flam_select_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 810), (void *)_cffi_d_flam_select_scatter },
-  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_selu },
-  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_selu_ },
-  { "flam_sequential_lr_new", (void *)_cffi_f_flam_sequential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 279), (void *)_cffi_d_flam_sequential_lr_new },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1865), (void *)_cffi_d_flam_set_grad_enabled },
-  { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_sgd_new },
-  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1411), (void *)_cffi_d_flam_sgd_step },
-  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sigmoid },
-  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sigmoid_ },
-  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sigmoid_out },
-  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sign },
-  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sign_ },
-  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sign_out },
-  { "flam_signbit", (void *)_cffi_f_flam_signbit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_signbit },
-  { "flam_signbit_out", (void *)_cffi_f_flam_signbit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_signbit_out },
-  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_silu },
-  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_silu_ },
-  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1865), (void *)_cffi_d_flam_sim_report_host_access },
-  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sin },
-  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sin_ },
-  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sin_out },
-  { "flam_sinc", (void *)_cffi_f_flam_sinc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sinc },
-  { "flam_sinc_", (void *)_cffi_f_flam_sinc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sinc_ },
-  { "flam_sinc_out", (void *)_cffi_f_flam_sinc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sinc_out },
-  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sinh },
-  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sinh_ },
-  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sinh_out },
-  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1062), (void *)_cffi_d_flam_slice },
-  { "flam_slice_scatter", (void *)_cffi_f_flam_slice_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 802), (void *)_cffi_d_flam_slice_scatter },
-  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_smooth_l1_loss },
-  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_softmax },
-  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_softplus },
-  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_softsign },
-  { "flam_sort", (void *)_cffi_f_flam_sort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1619), (void *)_cffi_d_flam_sort },
-  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_split },
-  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1180), (void *)_cffi_d_flam_split_with_sizes },
-  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sqrt },
-  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sqrt_ },
-  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sqrt_out },
-  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_square },
-  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_square_ },
-  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_square_out },
-  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_squeeze },
-  { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 436), (void *)_cffi_d_flam_squeeze_ },
-  { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 491), (void *)_cffi_d_flam_stack },
-  { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_stack_out },
-  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 352), (void *)_cffi_d_flam_state_get },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2250), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_state_dict", (void *)_cffi_f_flam_scheduler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 378), (void *)_cffi_d_flam_scheduler_state_dict },
+  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1658), (void *)_cffi_d_flam_scheduler_step_metric },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2089), (void *)_cffi_d_flam_scope_pop },
+  { "flam_searchsorted", (void *)_cffi_f_flam_searchsorted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 981), (void *)_cffi_d_flam_searchsorted },
+  { "flam_searchsorted_out", (void *)_cffi_f_flam_searchsorted_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 989), (void *)_cffi_d_flam_searchsorted_out },
+  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1349), (void *)_cffi_d_flam_select },
+  { "flam_select_scatter", (void *)_cffi_f_flam_select_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1050), (void *)_cffi_d_flam_select_scatter },
+  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_selu },
+  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_selu_ },
+  { "flam_sequential_lr_new", (void *)_cffi_f_flam_sequential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 365), (void *)_cffi_d_flam_sequential_lr_new },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2044), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2265), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_sgd_new },
+  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1724), (void *)_cffi_d_flam_sgd_step },
+  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_sigmoid },
+  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_sigmoid_ },
+  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_sigmoid_out },
+  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_sign },
+  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_sign_ },
+  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_sign_out },
+  { "flam_signbit", (void *)_cffi_f_flam_signbit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_signbit },
+  { "flam_signbit_out", (void *)_cffi_f_flam_signbit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_signbit_out },
+  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_silu },
+  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_silu_ },
+  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2265), (void *)_cffi_d_flam_sim_report_host_access },
+  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_sin },
+  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_sin_ },
+  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_sin_out },
+  { "flam_sinc", (void *)_cffi_f_flam_sinc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_sinc },
+  { "flam_sinc_", (void *)_cffi_f_flam_sinc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_sinc_ },
+  { "flam_sinc_out", (void *)_cffi_f_flam_sinc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_sinc_out },
+  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_sinh },
+  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_sinh_ },
+  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_sinh_out },
+  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1375), (void *)_cffi_d_flam_slice },
+  { "flam_slice_scatter", (void *)_cffi_f_flam_slice_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1042), (void *)_cffi_d_flam_slice_scatter },
+  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 934), (void *)_cffi_d_flam_smooth_l1_loss },
+  { "flam_soft_margin_loss", (void *)_cffi_f_flam_soft_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_soft_margin_loss },
+  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1315), (void *)_cffi_d_flam_softmax },
+  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 629), (void *)_cffi_d_flam_softplus },
+  { "flam_softshrink", (void *)_cffi_f_flam_softshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 625), (void *)_cffi_d_flam_softshrink },
+  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_softsign },
+  { "flam_sort", (void *)_cffi_f_flam_sort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2019), (void *)_cffi_d_flam_sort },
+  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1503), (void *)_cffi_d_flam_split },
+  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1493), (void *)_cffi_d_flam_split_with_sizes },
+  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_sqrt },
+  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_sqrt_ },
+  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_sqrt_out },
+  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_square },
+  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_square_ },
+  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_square_out },
+  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_squeeze },
+  { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 534), (void *)_cffi_d_flam_squeeze_ },
+  { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_stack },
+  { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 594), (void *)_cffi_d_flam_stack_out },
+  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 438), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
-  { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 295), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1853), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1853), (void *)_cffi_d_flam_state_retain },
-  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1354), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1776), (void *)_cffi_d_flam_state_size },
-  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 356), (void *)_cffi_d_flam_state_tensor },
-  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 855), (void *)_cffi_d_flam_std },
-  { "flam_std_mean", (void *)_cffi_f_flam_std_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1588), (void *)_cffi_d_flam_std_mean },
-  { "flam_std_mean_unbiased", (void *)_cffi_f_flam_std_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1597), (void *)_cffi_d_flam_std_mean_unbiased },
-  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_std_unbiased },
-  { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_step_lr_new },
-  { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 297), (void *)_cffi_d_flam_stream_current },
-  { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 297), (void *)_cffi_d_flam_stream_default },
-  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1359), (void *)_cffi_d_flam_stream_device },
-  { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1751), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1801), (void *)_cffi_d_flam_stream_native },
-  { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_stream_new },
-  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1359), (void *)_cffi_d_flam_stream_priority },
-  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1366), (void *)_cffi_d_flam_stream_push },
-  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1362), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1856), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1856), (void *)_cffi_d_flam_stream_retain },
-  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1359), (void *)_cffi_d_flam_stream_set_current },
-  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_sub },
-  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 408), (void *)_cffi_d_flam_sub_ },
-  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 601), (void *)_cffi_d_flam_sub_out },
-  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_sum },
-  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 890), (void *)_cffi_d_flam_sum_out },
-  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_t },
-  { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_t_ },
-  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_take },
-  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 778), (void *)_cffi_d_flam_take_along_dim },
-  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tan },
-  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_tan_ },
-  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_tan_out },
-  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tanh },
-  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_tanh_ },
-  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_tanh_out },
-  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tanhshrink },
-  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1804), (void *)_cffi_d_flam_tensor_data_ptr },
-  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1370), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_element_size },
-  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1144), (void *)_cffi_d_flam_tensor_from_blob },
-  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tensor_grad },
-  { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 136), (void *)_cffi_d_flam_tensor_grad_fn },
+  { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 381), (void *)_cffi_d_flam_state_new },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2253), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2253), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1667), (void *)_cffi_d_flam_state_set },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2176), (void *)_cffi_d_flam_state_size },
+  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 442), (void *)_cffi_d_flam_state_tensor },
+  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1106), (void *)_cffi_d_flam_std },
+  { "flam_std_mean", (void *)_cffi_f_flam_std_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1967), (void *)_cffi_d_flam_std_mean },
+  { "flam_std_mean_unbiased", (void *)_cffi_f_flam_std_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1983), (void *)_cffi_d_flam_std_mean_unbiased },
+  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1154), (void *)_cffi_d_flam_std_unbiased },
+  { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 354), (void *)_cffi_d_flam_step_lr_new },
+  { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 383), (void *)_cffi_d_flam_stream_current },
+  { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 383), (void *)_cffi_d_flam_stream_default },
+  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1672), (void *)_cffi_d_flam_stream_device },
+  { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 390), (void *)_cffi_d_flam_stream_from_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2151), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2201), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 386), (void *)_cffi_d_flam_stream_new },
+  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1672), (void *)_cffi_d_flam_stream_priority },
+  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1679), (void *)_cffi_d_flam_stream_push },
+  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1675), (void *)_cffi_d_flam_stream_query },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2256), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2256), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1672), (void *)_cffi_d_flam_stream_set_current },
+  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_sub },
+  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 500), (void *)_cffi_d_flam_sub_ },
+  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 736), (void *)_cffi_d_flam_sub_out },
+  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1154), (void *)_cffi_d_flam_sum },
+  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1161), (void *)_cffi_d_flam_sum_out },
+  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_t },
+  { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_t_ },
+  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_take },
+  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 998), (void *)_cffi_d_flam_take_along_dim },
+  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_tan },
+  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_tan_ },
+  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_tan_out },
+  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_tanh },
+  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_tanh_ },
+  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_tanh_out },
+  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_tanhshrink },
+  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_tensor_base },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2204), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1683), (void *)_cffi_d_flam_tensor_detach_ },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2154), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2154), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1457), (void *)_cffi_d_flam_tensor_from_blob },
+  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_tensor_grad },
+  { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 222), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 17), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_wrapped_number },
-  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1069), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1862), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1779), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1859), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_output_nr },
-  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1394), (void *)_cffi_d_flam_tensor_record_stream },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1382), (void *)_cffi_d_flam_tensor_list_get },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2262), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2179), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2259), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2154), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2154), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2154), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1707), (void *)_cffi_d_flam_tensor_record_stream },
   { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_tensor_register_hook },
   { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1859), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_requires_grad },
-  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tensor_retain },
-  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1370), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_retains_grad },
-  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1398), (void *)_cffi_d_flam_tensor_set_data },
-  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1398), (void *)_cffi_d_flam_tensor_set_grad },
-  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1402), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1577), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1757), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1735), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_split", (void *)_cffi_f_flam_tensor_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_tensor_split },
-  { "flam_tensor_split_at", (void *)_cffi_f_flam_tensor_split_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1180), (void *)_cffi_d_flam_tensor_split_at },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1804), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1735), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_version },
-  { "flam_tensordot", (void *)_cffi_f_flam_tensordot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 789), (void *)_cffi_d_flam_tensordot },
-  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_threshold },
-  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_threshold_ },
-  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_tile },
-  { "flam_topk", (void *)_cffi_f_flam_topk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1635), (void *)_cffi_d_flam_topk },
-  { "flam_trace", (void *)_cffi_f_flam_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_trace },
-  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_transpose },
-  { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_transpose_ },
-  { "flam_trapezoid", (void *)_cffi_f_flam_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_trapezoid },
-  { "flam_trapezoid_dx", (void *)_cffi_f_flam_trapezoid_dx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_trapezoid_dx },
-  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_tril },
-  { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_tril_ },
-  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_tril_out },
-  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_triu },
-  { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_triu_ },
-  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_triu_out },
-  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_trunc },
-  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_trunc_ },
-  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_trunc_out },
-  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1186), (void *)_cffi_d_flam_unbind },
-  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1030), (void *)_cffi_d_flam_unflatten },
-  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_unfold_dim },
-  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 382), (void *)_cffi_d_flam_uniform_ },
-  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_unsqueeze },
-  { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_unsqueeze_ },
-  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1868), (void *)_cffi_d_flam_use_deterministic_algorithms },
-  { "flam_vander", (void *)_cffi_f_flam_vander, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_vander },
-  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 855), (void *)_cffi_d_flam_var },
-  { "flam_var_mean", (void *)_cffi_f_flam_var_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1588), (void *)_cffi_d_flam_var_mean },
-  { "flam_var_mean_unbiased", (void *)_cffi_f_flam_var_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1597), (void *)_cffi_d_flam_var_mean_unbiased },
-  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_vdot", (void *)_cffi_f_flam_vdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_vdot },
-  { "flam_vdot_out", (void *)_cffi_f_flam_vdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_vdot_out },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1782), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1657), (void *)_cffi_d_flam_version_require },
-  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_view },
-  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_view_as },
-  { "flam_vsplit", (void *)_cffi_f_flam_vsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1186), (void *)_cffi_d_flam_vsplit },
-  { "flam_vsplit_at", (void *)_cffi_f_flam_vsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1175), (void *)_cffi_d_flam_vsplit_at },
-  { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_vstack },
-  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_where },
-  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_where_out },
-  { "flam_xlogy", (void *)_cffi_f_flam_xlogy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_xlogy },
-  { "flam_xlogy_", (void *)_cffi_f_flam_xlogy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_xlogy_ },
-  { "flam_xlogy_out", (void *)_cffi_f_flam_xlogy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_xlogy_out },
-  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_zero_ },
-  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1092), (void *)_cffi_d_flam_zeros },
-  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_zeros_like },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2259), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_tensor_retain },
+  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1683), (void *)_cffi_d_flam_tensor_retain_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1887), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1711), (void *)_cffi_d_flam_tensor_set_data },
+  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1711), (void *)_cffi_d_flam_tensor_set_grad },
+  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1715), (void *)_cffi_d_flam_tensor_set_requires_grad },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1918), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2157), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2135), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_split", (void *)_cffi_f_flam_tensor_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1503), (void *)_cffi_d_flam_tensor_split },
+  { "flam_tensor_split_at", (void *)_cffi_f_flam_tensor_split_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1493), (void *)_cffi_d_flam_tensor_split_at },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2204), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2154), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2154), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2135), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2154), (void *)_cffi_d_flam_tensor_version },
+  { "flam_tensordot", (void *)_cffi_f_flam_tensordot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1015), (void *)_cffi_d_flam_tensordot },
+  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 629), (void *)_cffi_d_flam_threshold },
+  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 463), (void *)_cffi_d_flam_threshold_ },
+  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_tile },
+  { "flam_topk", (void *)_cffi_f_flam_topk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2035), (void *)_cffi_d_flam_topk },
+  { "flam_trace", (void *)_cffi_f_flam_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_trace },
+  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1349), (void *)_cffi_d_flam_transpose },
+  { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_transpose_ },
+  { "flam_trapezoid", (void *)_cffi_f_flam_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1023), (void *)_cffi_d_flam_trapezoid },
+  { "flam_trapezoid_dx", (void *)_cffi_f_flam_trapezoid_dx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 684), (void *)_cffi_d_flam_trapezoid_dx },
+  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_tril },
+  { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 539), (void *)_cffi_d_flam_tril_ },
+  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_tril_out },
+  { "flam_triplet_margin_loss", (void *)_cffi_f_flam_triplet_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 776), (void *)_cffi_d_flam_triplet_margin_loss },
+  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_triu },
+  { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 539), (void *)_cffi_d_flam_triu_ },
+  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_triu_out },
+  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 600), (void *)_cffi_d_flam_trunc },
+  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_trunc_ },
+  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_trunc_out },
+  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1499), (void *)_cffi_d_flam_unbind },
+  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1343), (void *)_cffi_d_flam_unflatten },
+  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1369), (void *)_cffi_d_flam_unfold_dim },
+  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 468), (void *)_cffi_d_flam_uniform_ },
+  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_unsqueeze },
+  { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 539), (void *)_cffi_d_flam_unsqueeze_ },
+  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2268), (void *)_cffi_d_flam_use_deterministic_algorithms },
+  { "flam_vander", (void *)_cffi_f_flam_vander, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1073), (void *)_cffi_d_flam_vander },
+  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1106), (void *)_cffi_d_flam_var },
+  { "flam_var_mean", (void *)_cffi_f_flam_var_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1967), (void *)_cffi_d_flam_var_mean },
+  { "flam_var_mean_unbiased", (void *)_cffi_f_flam_var_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1983), (void *)_cffi_d_flam_var_mean_unbiased },
+  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1154), (void *)_cffi_d_flam_var_unbiased },
+  { "flam_vdot", (void *)_cffi_f_flam_vdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_vdot },
+  { "flam_vdot_out", (void *)_cffi_f_flam_vdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_vdot_out },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2182), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2057), (void *)_cffi_d_flam_version_require },
+  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_view },
+  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_view_as },
+  { "flam_vsplit", (void *)_cffi_f_flam_vsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1499), (void *)_cffi_d_flam_vsplit },
+  { "flam_vsplit_at", (void *)_cffi_f_flam_vsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1488), (void *)_cffi_d_flam_vsplit_at },
+  { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_vstack },
+  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_where },
+  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 808), (void *)_cffi_d_flam_where_out },
+  { "flam_xlogy", (void *)_cffi_f_flam_xlogy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 720), (void *)_cffi_d_flam_xlogy },
+  { "flam_xlogy_", (void *)_cffi_f_flam_xlogy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_xlogy_ },
+  { "flam_xlogy_out", (void *)_cffi_f_flam_xlogy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_xlogy_out },
+  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 446), (void *)_cffi_d_flam_zero_ },
+  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_zeros },
+  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1067), (void *)_cffi_d_flam_zeros_like },
 };
 
 static const struct _cffi_field_s _cffi_fields[] = {
@@ -50605,31 +58421,31 @@ static const struct _cffi_field_s _cffi_fields[] = {
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_closure, user),
             sizeof(((flam_closure *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+            _CFFI_OP(_CFFI_OP_NOOP, 392) },
   { "call", offsetof(flam_closure, call),
             sizeof(((flam_closure *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1903) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2303) },
   { "drop", offsetof(flam_closure, drop),
             sizeof(((flam_closure *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1465) },
   { "struct_size", offsetof(flam_dataset_vtable, struct_size),
                    sizeof(((flam_dataset_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_dataset_vtable, user),
             sizeof(((flam_dataset_vtable *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+            _CFFI_OP(_CFFI_OP_NOOP, 392) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 1910) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2310) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 1908) },
+             _CFFI_OP(_CFFI_OP_NOOP, 2308) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
-                 _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 1465) },
   { "drop", offsetof(flam_dataset_vtable, drop),
             sizeof(((flam_dataset_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1465) },
   { "struct_size", offsetof(flam_format_options, struct_size),
                    sizeof(((flam_format_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -50656,7 +58472,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_function, user),
             sizeof(((flam_function *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+            _CFFI_OP(_CFFI_OP_NOOP, 392) },
   { "name", offsetof(flam_function, name),
             sizeof(((flam_function *)0)->name),
             _CFFI_OP(_CFFI_OP_NOOP, 72) },
@@ -50665,25 +58481,25 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 1905) },
+                _CFFI_OP(_CFFI_OP_NOOP, 2305) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
-                     _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+                     _CFFI_OP(_CFFI_OP_NOOP, 1465) },
   { "drop", offsetof(flam_function, drop),
             sizeof(((flam_function *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1465) },
   { "struct_size", offsetof(flam_hook_callback, struct_size),
                    sizeof(((flam_hook_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_hook_callback, user),
             sizeof(((flam_hook_callback *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+            _CFFI_OP(_CFFI_OP_NOOP, 392) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1906) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2306) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1465) },
   { "struct_size", offsetof(flam_loader_options, struct_size),
                    sizeof(((flam_loader_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -50707,7 +58523,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                   _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "seed", offsetof(flam_loader_options, seed),
             sizeof(((flam_loader_options *)0)->seed),
-            _CFFI_OP(_CFFI_OP_NOOP, 339) },
+            _CFFI_OP(_CFFI_OP_NOOP, 425) },
   { "timeout", offsetof(flam_loader_options, timeout),
                sizeof(((flam_loader_options *)0)->timeout),
                _CFFI_OP(_CFFI_OP_NOOP, 57) },
@@ -50716,137 +58532,142 @@ static const struct _cffi_field_s _cffi_fields[] = {
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_module_hook, user),
             sizeof(((flam_module_hook *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+            _CFFI_OP(_CFFI_OP_NOOP, 392) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 1907) },
+           _CFFI_OP(_CFFI_OP_NOOP, 2307) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1465) },
   { "struct_size", offsetof(flam_module_vtable, struct_size),
                    sizeof(((flam_module_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_module_vtable, user),
             sizeof(((flam_module_vtable *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+            _CFFI_OP(_CFFI_OP_NOOP, 392) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 1904) },
+               _CFFI_OP(_CFFI_OP_NOOP, 2304) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1465) },
   { "struct_size", offsetof(flam_rate_callback, struct_size),
                    sizeof(((flam_rate_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_rate_callback, user),
             sizeof(((flam_rate_callback *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+            _CFFI_OP(_CFFI_OP_NOOP, 392) },
   { "call", offsetof(flam_rate_callback, call),
             sizeof(((flam_rate_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1909) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2309) },
   { "drop", offsetof(flam_rate_callback, drop),
             sizeof(((flam_rate_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1465) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 1878, _CFFI_F_CHECK_FIELDS,
+  { "flam_closure", 2278, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_closure), offsetof(struct _cffi_align__flam_closure, y), 0, 4 },
-  { "flam_dataset", 1879, _CFFI_F_OPAQUE,
+  { "flam_dataset", 2279, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 1880, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 2280, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 4, 6 },
-  { "flam_error", 1881, _CFFI_F_OPAQUE,
+  { "flam_error", 2281, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 1882, _CFFI_F_OPAQUE,
+  { "flam_event", 2282, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 1883, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 2283, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 10, 7 },
-  { "flam_function", 1884, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 2284, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 17, 7 },
-  { "flam_generator", 1885, _CFFI_F_OPAQUE,
+  { "flam_generator", 2285, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_grad_scaler", 1886, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 2286, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 1887, _CFFI_F_OPAQUE,
+  { "flam_hook", 2287, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 1888, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 2288, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 24, 4 },
-  { "flam_loader", 1889, _CFFI_F_OPAQUE,
+  { "flam_loader", 2289, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 1890, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 2290, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 28, 9 },
-  { "flam_module", 1891, _CFFI_F_OPAQUE,
+  { "flam_module", 2291, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 1892, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 2292, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 37, 4 },
-  { "flam_module_vtable", 1893, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 2293, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 41, 4 },
-  { "flam_node", 1894, _CFFI_F_OPAQUE,
+  { "flam_node", 2294, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 1895, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 2295, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_rate_callback", 1896, _CFFI_F_CHECK_FIELDS,
+  { "flam_rate_callback", 2296, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_rate_callback), offsetof(struct _cffi_align__flam_rate_callback, y), 45, 4 },
-  { "flam_saved", 1897, _CFFI_F_OPAQUE,
+  { "flam_saved", 2297, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 1898, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 2298, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 1899, _CFFI_F_OPAQUE,
+  { "flam_state", 2299, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 1900, _CFFI_F_OPAQUE,
+  { "flam_stream", 2300, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 1901, _CFFI_F_OPAQUE,
+  { "flam_tensor", 2301, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 1902, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 2302, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 21 },
+  { "flam_bag", 21 },
   { "flam_bool", 21 },
   { "flam_cdist_mode", 21 },
-  { "flam_closure", 1878 },
+  { "flam_closure", 2278 },
   { "flam_cycle", 21 },
-  { "flam_dataset", 1879 },
-  { "flam_dataset_vtable", 1880 },
+  { "flam_dataset", 2279 },
+  { "flam_dataset_vtable", 2280 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 1881 },
-  { "flam_event", 1882 },
+  { "flam_error", 2281 },
+  { "flam_event", 2282 },
   { "flam_fan", 21 },
-  { "flam_format_options", 1883 },
-  { "flam_function", 1884 },
+  { "flam_format_options", 2283 },
+  { "flam_function", 2284 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 1885 },
-  { "flam_grad_scaler", 1886 },
-  { "flam_hook", 1887 },
-  { "flam_hook_callback", 1888 },
+  { "flam_generator", 2285 },
+  { "flam_grad_scaler", 2286 },
+  { "flam_grid_padding", 21 },
+  { "flam_hook", 2287 },
+  { "flam_hook_callback", 2288 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
   { "flam_interpolation", 21 },
-  { "flam_loader", 1889 },
-  { "flam_loader_options", 1890 },
+  { "flam_loader", 2289 },
+  { "flam_loader_options", 2290 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 1891 },
-  { "flam_module_hook", 1892 },
-  { "flam_module_vtable", 1893 },
-  { "flam_node", 1894 },
-  { "flam_optimizer", 1895 },
-  { "flam_rate_callback", 1896 },
+  { "flam_module", 2291 },
+  { "flam_module_hook", 2292 },
+  { "flam_module_vtable", 2293 },
+  { "flam_node", 2294 },
+  { "flam_optimizer", 2295 },
+  { "flam_padding", 21 },
+  { "flam_quantile_interpolation", 21 },
+  { "flam_rate_callback", 2296 },
+  { "flam_recurrent", 21 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 1897 },
+  { "flam_saved", 2297 },
   { "flam_scatter_rule", 21 },
-  { "flam_scheduler", 1898 },
-  { "flam_scope", 339 },
+  { "flam_scheduler", 2298 },
+  { "flam_scope", 425 },
   { "flam_side", 21 },
-  { "flam_state", 1899 },
+  { "flam_state", 2299 },
   { "flam_status", 21 },
-  { "flam_stream", 1900 },
-  { "flam_tensor", 1901 },
-  { "flam_tensor_list", 1902 },
+  { "flam_stream", 2300 },
+  { "flam_tensor", 2301 },
+  { "flam_tensor_list", 2302 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -50856,12 +58677,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  874,  /* num_globals */
+  957,  /* num_globals */
   25,  /* num_struct_unions */
   0,  /* num_enums */
-  44,  /* num_typenames */
+  49,  /* num_typenames */
   NULL,  /* no includes */
-  1913,  /* num_types */
+  2313,  /* num_types */
   1,  /* flags */
 };
 

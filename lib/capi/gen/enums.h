@@ -87,6 +87,80 @@ inline int32_t as_flam_rounding(int32_t number) {
       "FLAM_ROUNDING_FLOOR (2)");
 }
 
+inline int32_t as_flam_recurrent(int32_t number) {
+  switch (number) {
+    case FLAM_RECURRENT_UNSPECIFIED:
+    case FLAM_RECURRENT_RNN_TANH:
+    case FLAM_RECURRENT_RNN_RELU:
+    case FLAM_RECURRENT_LSTM:
+    case FLAM_RECURRENT_GRU:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_recurrent", number,
+      "FLAM_RECURRENT_UNSPECIFIED (0), "
+      "FLAM_RECURRENT_RNN_TANH (1), "
+      "FLAM_RECURRENT_RNN_RELU (2), "
+      "FLAM_RECURRENT_LSTM (3), "
+      "FLAM_RECURRENT_GRU (4)");
+}
+
+inline int32_t as_flam_bag(int32_t number) {
+  switch (number) {
+    case FLAM_BAG_UNSPECIFIED:
+    case FLAM_BAG_SUM:
+    case FLAM_BAG_MEAN:
+    case FLAM_BAG_MAX:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_bag", number,
+      "FLAM_BAG_UNSPECIFIED (0), "
+      "FLAM_BAG_SUM (1), "
+      "FLAM_BAG_MEAN (2), "
+      "FLAM_BAG_MAX (3)");
+}
+
+inline int32_t as_flam_interpolation(int32_t number) {
+  switch (number) {
+    case FLAM_INTERPOLATION_UNSPECIFIED:
+    case FLAM_INTERPOLATION_NEAREST:
+    case FLAM_INTERPOLATION_LINEAR:
+    case FLAM_INTERPOLATION_BILINEAR:
+    case FLAM_INTERPOLATION_BICUBIC:
+    case FLAM_INTERPOLATION_TRILINEAR:
+    case FLAM_INTERPOLATION_AREA:
+    case FLAM_INTERPOLATION_NEAREST_EXACT:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_interpolation", number,
+      "FLAM_INTERPOLATION_UNSPECIFIED (0), "
+      "FLAM_INTERPOLATION_NEAREST (1), "
+      "FLAM_INTERPOLATION_LINEAR (2), "
+      "FLAM_INTERPOLATION_BILINEAR (3), "
+      "FLAM_INTERPOLATION_BICUBIC (4), "
+      "FLAM_INTERPOLATION_TRILINEAR (5), "
+      "FLAM_INTERPOLATION_AREA (6), "
+      "FLAM_INTERPOLATION_NEAREST_EXACT (7)");
+}
+
+inline int32_t as_flam_grid_padding(int32_t number) {
+  switch (number) {
+    case FLAM_GRID_UNSPECIFIED:
+    case FLAM_GRID_ZEROS:
+    case FLAM_GRID_BORDER:
+    case FLAM_GRID_REFLECTION:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_grid_padding", number,
+      "FLAM_GRID_UNSPECIFIED (0), "
+      "FLAM_GRID_ZEROS (1), "
+      "FLAM_GRID_BORDER (2), "
+      "FLAM_GRID_REFLECTION (3)");
+}
+
 inline int32_t as_flam_fan(int32_t number) {
   switch (number) {
     case FLAM_FAN_UNSPECIFIED:
@@ -167,6 +241,24 @@ inline int32_t as_flam_hook_moment(int32_t number) {
       "FLAM_HOOK_FORWARD (2)");
 }
 
+inline int32_t as_flam_padding(int32_t number) {
+  switch (number) {
+    case FLAM_PADDING_UNSPECIFIED:
+    case FLAM_PADDING_CONSTANT:
+    case FLAM_PADDING_REFLECT:
+    case FLAM_PADDING_REPLICATE:
+    case FLAM_PADDING_CIRCULAR:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_padding", number,
+      "FLAM_PADDING_UNSPECIFIED (0), "
+      "FLAM_PADDING_CONSTANT (1), "
+      "FLAM_PADDING_REFLECT (2), "
+      "FLAM_PADDING_REPLICATE (3), "
+      "FLAM_PADDING_CIRCULAR (4)");
+}
+
 inline int32_t as_flam_cycle(int32_t number) {
   switch (number) {
     case FLAM_CYCLE_UNSPECIFIED:
@@ -197,24 +289,24 @@ inline int32_t as_flam_side(int32_t number) {
       "FLAM_SIDE_RIGHT (2)");
 }
 
-inline int32_t as_flam_interpolation(int32_t number) {
+inline int32_t as_flam_quantile_interpolation(int32_t number) {
   switch (number) {
-    case FLAM_INTERPOLATION_UNSPECIFIED:
-    case FLAM_INTERPOLATION_LINEAR:
-    case FLAM_INTERPOLATION_LOWER:
-    case FLAM_INTERPOLATION_HIGHER:
-    case FLAM_INTERPOLATION_MIDPOINT:
-    case FLAM_INTERPOLATION_NEAREST:
+    case FLAM_QUANTILE_INTERPOLATION_UNSPECIFIED:
+    case FLAM_QUANTILE_INTERPOLATION_LINEAR:
+    case FLAM_QUANTILE_INTERPOLATION_LOWER:
+    case FLAM_QUANTILE_INTERPOLATION_HIGHER:
+    case FLAM_QUANTILE_INTERPOLATION_MIDPOINT:
+    case FLAM_QUANTILE_INTERPOLATION_NEAREST:
       return number;
   }
   unknown_enumerator(
-      "flam_interpolation", number,
-      "FLAM_INTERPOLATION_UNSPECIFIED (0), "
-      "FLAM_INTERPOLATION_LINEAR (1), "
-      "FLAM_INTERPOLATION_LOWER (2), "
-      "FLAM_INTERPOLATION_HIGHER (3), "
-      "FLAM_INTERPOLATION_MIDPOINT (4), "
-      "FLAM_INTERPOLATION_NEAREST (5)");
+      "flam_quantile_interpolation", number,
+      "FLAM_QUANTILE_INTERPOLATION_UNSPECIFIED (0), "
+      "FLAM_QUANTILE_INTERPOLATION_LINEAR (1), "
+      "FLAM_QUANTILE_INTERPOLATION_LOWER (2), "
+      "FLAM_QUANTILE_INTERPOLATION_HIGHER (3), "
+      "FLAM_QUANTILE_INTERPOLATION_MIDPOINT (4), "
+      "FLAM_QUANTILE_INTERPOLATION_NEAREST (5)");
 }
 
 }  // namespace flambeau::capi

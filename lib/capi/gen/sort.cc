@@ -84,33 +84,33 @@ flam_status flam_mode(const flam_tensor *input, int64_t dim, flam_bool keepdim, 
 }
 
 flam_tensor *flam_quantile(const flam_tensor *input, const flam_tensor *q, const int64_t *dim,
-    flam_bool keepdim, flam_interpolation interpolation) {
+    flam_bool keepdim, flam_quantile_interpolation interpolation) {
   if (!input) return null_operand("flam_quantile", "input"), nullptr;
   if (!q) return null_operand("flam_quantile", "q"), nullptr;
-  return guard_handle("flam_quantile", [&] { return flambeau::ops::quantile(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_interpolation(interpolation)); });
+  return guard_handle("flam_quantile", [&] { return flambeau::ops::quantile(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation)); });
 }
 
 flam_tensor *flam_quantile_out(const flam_tensor *input, const flam_tensor *q, const int64_t *dim,
-    flam_bool keepdim, flam_interpolation interpolation, flam_tensor *out) {
+    flam_bool keepdim, flam_quantile_interpolation interpolation, flam_tensor *out) {
   if (!input) return null_operand("flam_quantile_out", "input"), nullptr;
   if (!q) return null_operand("flam_quantile_out", "q"), nullptr;
   if (!out) return null_operand("flam_quantile_out", "out"), nullptr;
-  return guard_handle("flam_quantile_out", [&] { return flambeau::ops::quantile_out(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_interpolation(interpolation), as_tensor(out)); });
+  return guard_handle("flam_quantile_out", [&] { return flambeau::ops::quantile_out(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation), as_tensor(out)); });
 }
 
 flam_tensor *flam_nanquantile(const flam_tensor *input, const flam_tensor *q, const int64_t *dim,
-    flam_bool keepdim, flam_interpolation interpolation) {
+    flam_bool keepdim, flam_quantile_interpolation interpolation) {
   if (!input) return null_operand("flam_nanquantile", "input"), nullptr;
   if (!q) return null_operand("flam_nanquantile", "q"), nullptr;
-  return guard_handle("flam_nanquantile", [&] { return flambeau::ops::nanquantile(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_interpolation(interpolation)); });
+  return guard_handle("flam_nanquantile", [&] { return flambeau::ops::nanquantile(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation)); });
 }
 
 flam_tensor *flam_nanquantile_out(const flam_tensor *input, const flam_tensor *q, const int64_t
-    *dim, flam_bool keepdim, flam_interpolation interpolation, flam_tensor *out) {
+    *dim, flam_bool keepdim, flam_quantile_interpolation interpolation, flam_tensor *out) {
   if (!input) return null_operand("flam_nanquantile_out", "input"), nullptr;
   if (!q) return null_operand("flam_nanquantile_out", "q"), nullptr;
   if (!out) return null_operand("flam_nanquantile_out", "out"), nullptr;
-  return guard_handle("flam_nanquantile_out", [&] { return flambeau::ops::nanquantile_out(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_interpolation(interpolation), as_tensor(out)); });
+  return guard_handle("flam_nanquantile_out", [&] { return flambeau::ops::nanquantile_out(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation), as_tensor(out)); });
 }
 
 flam_tensor_list *flam_unique(const flam_tensor *input, const int64_t *dim, flam_bool

@@ -72,6 +72,31 @@ bool function_wanted(size_t index);
 Ref<flam_saved> saved_make(const Tensor& tensor, int64_t output_nr = -1);
 Tensor saved_get(const flam_saved* saved);
 void saved_release(flam_saved* saved);
+Ref<flam_module> nn_convolution(int64_t in_channels, int64_t out_channels, DimsView kernel_size,
+    DimsView stride = {}, DimsView padding = {}, DimsView dilation = {}, int64_t groups = 1, bool
+    bias = true, int32_t padding_mode = FLAM_PADDING_CONSTANT, bool transposed = false, DimsView
+    output_padding = {}, Device device = Device{}, Dtype dtype = Dtype::none);
+Ref<flam_module> nn_layer_norm(DimsView normalized_shape, double eps = 1e-5, bool affine = true,
+    bool bias = true, Device device = Device{}, Dtype dtype = Dtype::none);
+Ref<flam_module> nn_rms_norm(DimsView normalized_shape, std::optional<double> eps = {}, bool affine
+    = true, Device device = Device{}, Dtype dtype = Dtype::none);
+Ref<flam_module> nn_group_norm(int64_t num_groups, int64_t num_channels, double eps = 1e-5, bool
+    affine = true, Device device = Device{}, Dtype dtype = Dtype::none);
+Ref<flam_module> nn_instance_norm(int64_t num_features, int64_t spatial, double eps = 1e-5, bool
+    affine = false, Device device = Device{}, Dtype dtype = Dtype::none);
+Ref<flam_module> nn_embedding(int64_t num_embeddings, int64_t embedding_dim, std::optional<int64_t>
+    padding_idx = {}, Device device = Device{}, Dtype dtype = Dtype::none);
+Ref<flam_module> nn_recurrent(int32_t kind, int64_t input_size, int64_t hidden_size, int64_t
+    num_layers = 1, bool bias = true, bool batch_first = false, double dropout = 0, bool
+    bidirectional = false, int64_t proj_size = 0, Device device = Device{}, Dtype dtype =
+    Dtype::none);
+Ref<flam_module> nn_multihead_attention(int64_t embed_dim, int64_t num_heads, double dropout = 0,
+    bool bias = true, bool batch_first = false, Device device = Device{}, Dtype dtype =
+    Dtype::none);
+Ref<flam_module> nn_transformer_encoder_layer(int64_t d_model, int64_t num_heads, int64_t
+    dim_feedforward = 2048, double dropout = 0.1, bool gelu = false, double eps = 1e-5, bool
+    batch_first = false, bool norm_first = false, Device device = Device{}, Dtype dtype =
+    Dtype::none);
 Ref<flam_dataset> dataset_from_tensors(TensorsView tensors);
 Ref<flam_dataset> dataset_new(const flam_dataset_vtable* vtable);
 int64_t dataset_size(const flam_dataset* dataset);

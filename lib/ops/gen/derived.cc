@@ -55,6 +55,11 @@ Tensor threshold_(const Tensor& input, double threshold, double value) {
     value); });
 }
 
+Tensor rrelu_(const Tensor& input, double lower, double upper, bool training) {
+  return into(input, "rrelu", Into::inplace, [&] { return ops::rrelu(input, lower, upper, training);
+    });
+}
+
 Tensor column_stack_out(TensorsView tensors, const Tensor& out) {
   return into(out, "column_stack", Into::out, [&] { return ops::column_stack(tensors); });
 }
@@ -477,6 +482,10 @@ Tensor nanmean_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype,
   return into(out, "nanmean", Into::out, [&] { return ops::nanmean(input, dim, keepdim, dtype); });
 }
 
+Tensor normalize_out(const Tensor& input, double p, DimsView dim, double eps, const Tensor& out) {
+  return into(out, "normalize", Into::out, [&] { return ops::normalize(input, p, dim, eps); });
+}
+
 Tensor abs_(const Tensor& input) {
   return into(input, "abs", Into::inplace, [&] { return ops::abs(input); });
 }
@@ -767,6 +776,21 @@ Tensor bitwise_not_out(const Tensor& input, const Tensor& out) {
 
 Tensor dropout_(const Tensor& input, double p, bool training) {
   return into(input, "dropout", Into::inplace, [&] { return ops::dropout(input, p, training); });
+}
+
+Tensor feature_dropout_(const Tensor& input, double p, bool training) {
+  return into(input, "feature_dropout", Into::inplace, [&] { return ops::feature_dropout(input, p,
+    training); });
+}
+
+Tensor alpha_dropout_(const Tensor& input, double p, bool training) {
+  return into(input, "alpha_dropout", Into::inplace, [&] { return ops::alpha_dropout(input, p,
+    training); });
+}
+
+Tensor feature_alpha_dropout_(const Tensor& input, double p, bool training) {
+  return into(input, "feature_alpha_dropout", Into::inplace, [&] { return
+    ops::feature_alpha_dropout(input, p, training); });
 }
 
 Tensor sum_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out) {

@@ -42,6 +42,16 @@ Tensor softsign(const Tensor& input);
 Tensor tanhshrink(const Tensor& input);
 Tensor softmax(const Tensor& input, int64_t dim, Dtype dtype = Dtype::none);
 Tensor log_softmax(const Tensor& input, int64_t dim, Dtype dtype = Dtype::none);
+Tensor glu(const Tensor& input, int64_t dim = -1);
+Tensor prelu(const Tensor& input, const Tensor& weight);
+Tensor rrelu(const Tensor& input, double lower = 0.125, double upper = 0.3333333333333333, bool
+    training = false);
+Tensor rrelu_(const Tensor& input, double lower = 0.125, double upper = 0.3333333333333333, bool
+    training = false);
+Tensor hardshrink(const Tensor& input, double lambd = 0.5);
+Tensor softshrink(const Tensor& input, double lambd = 0.5);
+Tensor gumbel_softmax(const Tensor& input, double tau = 1, bool hard = false, double eps = 1e-10,
+    int64_t dim = -1);
 Tensor rot90(const Tensor& input, int64_t k = 1, DimsView dims = {});
 Tensor cartesian_prod(TensorsView tensors);
 Tensor combinations(const Tensor& input, int64_t r = 2, bool with_replacement = false);
@@ -69,6 +79,22 @@ Tensor scatter_reduce_out(const Tensor& input, int64_t dim, const Tensor& index,
 Tensor repeat_interleave_each(const Tensor& input, const Tensor& repeats, std::optional<int64_t> dim
     = {}, std::optional<int64_t> output_size = {});
 Tensor fill_diagonal_(const Tensor& input, const Tensor& fill_value, bool wrap = false);
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+    const Tensor& attn_mask = {}, double dropout_p = 0, bool is_causal = false,
+    std::optional<double> scale = {}, bool enable_gqa = false);
+Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t
+    num_heads, const Tensor& in_proj_weight = {}, const Tensor& in_proj_bias = {}, const Tensor&
+    q_proj_weight = {}, const Tensor& k_proj_weight = {}, const Tensor& v_proj_weight = {}, const
+    Tensor& bias_k = {}, const Tensor& bias_v = {}, const Tensor& proj_weight = {}, const Tensor&
+    proj_bias = {}, const Tensor& key_padding_mask = {}, const Tensor& attn_mask = {}, double
+    dropout = 0, bool training = false, bool add_zero_attn = false, bool is_causal = false);
+std::tuple<Tensor, Tensor> multi_head_attention_weights(const Tensor& query, const Tensor& key,
+    const Tensor& value, int64_t num_heads, const Tensor& in_proj_weight = {}, const Tensor&
+    in_proj_bias = {}, const Tensor& q_proj_weight = {}, const Tensor& k_proj_weight = {}, const
+    Tensor& v_proj_weight = {}, const Tensor& bias_k = {}, const Tensor& bias_v = {}, const Tensor&
+    proj_weight = {}, const Tensor& proj_bias = {}, const Tensor& key_padding_mask = {}, const
+    Tensor& attn_mask = {}, double dropout = 0, bool training = false, bool add_zero_attn = false,
+    bool is_causal = false);
 Tensor add(const Tensor& input, const Tensor& other, double alpha = 1);
 Tensor add_(const Tensor& input, const Tensor& other, double alpha = 1);
 Tensor add_out(const Tensor& input, const Tensor& other, double alpha, const Tensor& out);
@@ -163,6 +189,14 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView
     stride = {}, DimsView padding = {}, DimsView output_padding = {}, int64_t groups = 1, DimsView
     dilation = {});
+Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView stride =
+    {}, DimsView padding = {}, DimsView dilation = {}, int64_t groups = 1);
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView
+    stride = {}, DimsView padding = {}, DimsView output_padding = {}, int64_t groups = 1, DimsView
+    dilation = {});
+Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView
+    stride = {}, DimsView padding = {}, DimsView output_padding = {}, int64_t groups = 1, DimsView
+    dilation = {});
 Tensor scalar_f64(double value);
 Tensor scalar_i64(int64_t value);
 Tensor scalar_bool(bool value);
@@ -204,6 +238,28 @@ Tensor tril_out(const Tensor& input, int64_t diagonal, const Tensor& out);
 Tensor triu(const Tensor& input, int64_t diagonal = 0);
 Tensor triu_(const Tensor& input, int64_t diagonal = 0);
 Tensor triu_out(const Tensor& input, int64_t diagonal, const Tensor& out);
+Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim = 1, double eps = 1e-8);
+Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p = 2, double eps = 1e-6, bool
+    keepdim = false);
+Tensor embedding_renorm_(const Tensor& weight, const Tensor& indices, double max_norm, double
+    norm_type = 2);
+Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& offsets = {}, int32_t
+    mode = FLAM_BAG_MEAN, const Tensor& per_sample_weights = {}, bool include_last_offset = false,
+    std::optional<int64_t> padding_idx = {});
+Tensor interpolate(const Tensor& input, DimsView size = {}, std::span<const double> scale_factor =
+    {}, int32_t mode = FLAM_INTERPOLATION_NEAREST, std::optional<flam_bool> align_corners = {},
+    std::optional<flam_bool> recompute_scale_factor = {}, bool antialias = false);
+Tensor grid_sample(const Tensor& input, const Tensor& grid, int32_t mode =
+    FLAM_INTERPOLATION_BILINEAR, int32_t padding_mode = FLAM_GRID_ZEROS, std::optional<flam_bool>
+    align_corners = {});
+Tensor affine_grid(const Tensor& theta, DimsView size, std::optional<flam_bool> align_corners = {});
+Tensor pixel_shuffle(const Tensor& input, int64_t upscale_factor);
+Tensor pixel_unshuffle(const Tensor& input, int64_t downscale_factor);
+Tensor channel_shuffle(const Tensor& input, int64_t groups);
+Tensor im2col(const Tensor& input, DimsView kernel_size, DimsView dilation = {}, DimsView padding =
+    {}, DimsView stride = {});
+Tensor col2im(const Tensor& input, DimsView output_size, DimsView kernel_size, DimsView dilation =
+    {}, DimsView padding = {}, DimsView stride = {});
 Tensor index(const Tensor& input, DimsView kinds, DimsView bounds, TensorsView tensors = {});
 Tensor index_put_(const Tensor& input, DimsView kinds, DimsView bounds, TensorsView tensors, const
     Tensor& values, bool accumulate = false);
@@ -277,6 +333,27 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
     weight = {}, int32_t reduction = FLAM_REDUCTION_MEAN, const Tensor& pos_weight = {});
 Tensor kl_div(const Tensor& input, const Tensor& target, int32_t reduction = FLAM_REDUCTION_MEAN,
     bool log_target = false);
+Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double
+    margin = 0, int32_t reduction = FLAM_REDUCTION_MEAN);
+Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, double margin = 1, int32_t
+    reduction = FLAM_REDUCTION_MEAN);
+Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,
+    double margin = 0, int32_t reduction = FLAM_REDUCTION_MEAN);
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+    double margin = 1, double p = 2, double eps = 1e-6, bool swap = false, int32_t reduction =
+    FLAM_REDUCTION_MEAN);
+Tensor soft_margin_loss(const Tensor& input, const Tensor& target, int32_t reduction =
+    FLAM_REDUCTION_MEAN);
+Tensor multi_margin_loss(const Tensor& input, const Tensor& target, int64_t p = 1, double margin =
+    1, const Tensor& weight = {}, int32_t reduction = FLAM_REDUCTION_MEAN);
+Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, int32_t reduction =
+    FLAM_REDUCTION_MEAN);
+Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const Tensor& weight =
+    {}, int32_t reduction = FLAM_REDUCTION_MEAN);
+Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_input = true, bool full
+    = false, double eps = 1e-8, int32_t reduction = FLAM_REDUCTION_MEAN);
+Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& var, bool full =
+    false, double eps = 1e-6, int32_t reduction = FLAM_REDUCTION_MEAN);
 Tensor matmul(const Tensor& input, const Tensor& other);
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out);
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
@@ -302,6 +379,8 @@ Tensor baddbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2,
     double alpha = 1);
 Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta,
     double alpha, const Tensor& out);
+Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias
+    = {});
 Tensor addmv(const Tensor& input, const Tensor& mat, const Tensor& vec, double beta = 1, double
     alpha = 1);
 Tensor addmv_(const Tensor& input, const Tensor& mat, const Tensor& vec, double beta = 1, double
@@ -367,6 +446,19 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean = {}, const Te
     0.1, double eps = 1e-5);
 Tensor layer_norm(const Tensor& input, DimsView normalized_shape, const Tensor& weight = {}, const
     Tensor& bias = {}, double eps = 1e-5);
+Tensor group_norm(const Tensor& input, int64_t num_groups, const Tensor& weight = {}, const Tensor&
+    bias = {}, double eps = 1e-5);
+Tensor instance_norm(const Tensor& input, const Tensor& running_mean = {}, const Tensor& running_var
+    = {}, const Tensor& weight = {}, const Tensor& bias = {}, bool use_input_stats = true, double
+    momentum = 0.1, double eps = 1e-5);
+Tensor rms_norm(const Tensor& input, DimsView normalized_shape, const Tensor& weight = {},
+    std::optional<double> eps = {});
+Tensor local_response_norm(const Tensor& input, int64_t size, double alpha = 1e-4, double beta =
+    0.75, double k = 1);
+Tensor normalize(const Tensor& input, double p = 2, DimsView dim = {}, double eps = 1e-12);
+Tensor normalize_out(const Tensor& input, double p, DimsView dim, double eps, const Tensor& out);
+Tensor pad(const Tensor& input, DimsView pad, int32_t mode = FLAM_PADDING_CONSTANT,
+    std::optional<double> value = {});
 Tensor abs(const Tensor& input);
 Tensor abs_(const Tensor& input);
 Tensor abs_out(const Tensor& input, const Tensor& out);
@@ -485,6 +577,35 @@ Tensor avg_pool2d(const Tensor& input, DimsView kernel_size, DimsView stride = {
     = {}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t>
     divisor_override = {});
 Tensor adaptive_avg_pool2d(const Tensor& input, DimsView output_size);
+Tensor max_pool1d(const Tensor& input, DimsView kernel_size, DimsView stride = {}, DimsView padding
+    = {}, DimsView dilation = {}, bool ceil_mode = false);
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& input, DimsView kernel_size,
+    DimsView stride = {}, DimsView padding = {}, DimsView dilation = {}, bool ceil_mode = false);
+Tensor avg_pool1d(const Tensor& input, DimsView kernel_size, DimsView stride = {}, DimsView padding
+    = {}, bool ceil_mode = false, bool count_include_pad = true);
+Tensor adaptive_avg_pool1d(const Tensor& input, DimsView output_size);
+std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& input, DimsView output_size);
+Tensor max_unpool1d(const Tensor& input, const Tensor& indices, DimsView output_size);
+Tensor lp_pool1d(const Tensor& input, double norm_type, DimsView kernel_size, DimsView stride = {},
+    bool ceil_mode = false);
+std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, DimsView kernel_size,
+    DimsView stride = {}, DimsView padding = {}, DimsView dilation = {}, bool ceil_mode = false);
+std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& input, DimsView output_size);
+Tensor max_unpool2d(const Tensor& input, const Tensor& indices, DimsView output_size);
+Tensor lp_pool2d(const Tensor& input, double norm_type, DimsView kernel_size, DimsView stride = {},
+    bool ceil_mode = false);
+Tensor max_pool3d(const Tensor& input, DimsView kernel_size, DimsView stride = {}, DimsView padding
+    = {}, DimsView dilation = {}, bool ceil_mode = false);
+std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& input, DimsView kernel_size,
+    DimsView stride = {}, DimsView padding = {}, DimsView dilation = {}, bool ceil_mode = false);
+Tensor avg_pool3d(const Tensor& input, DimsView kernel_size, DimsView stride = {}, DimsView padding
+    = {}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t>
+    divisor_override = {});
+Tensor adaptive_avg_pool3d(const Tensor& input, DimsView output_size);
+std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& input, DimsView output_size);
+Tensor max_unpool3d(const Tensor& input, const Tensor& indices, DimsView output_size);
+Tensor lp_pool3d(const Tensor& input, double norm_type, DimsView kernel_size, DimsView stride = {},
+    bool ceil_mode = false);
 Tensor rand(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device
     device = Device{}, bool requires_grad = false);
 Tensor randn(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device
@@ -510,6 +631,32 @@ Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement = 
     flam_generator* generator = nullptr);
 Tensor dropout(const Tensor& input, double p = 0.5, bool training = true);
 Tensor dropout_(const Tensor& input, double p = 0.5, bool training = true);
+Tensor feature_dropout(const Tensor& input, double p = 0.5, bool training = true);
+Tensor feature_dropout_(const Tensor& input, double p = 0.5, bool training = true);
+Tensor alpha_dropout(const Tensor& input, double p = 0.5, bool training = true);
+Tensor alpha_dropout_(const Tensor& input, double p = 0.5, bool training = true);
+Tensor feature_alpha_dropout(const Tensor& input, double p = 0.5, bool training = true);
+Tensor feature_alpha_dropout_(const Tensor& input, double p = 0.5, bool training = true);
+std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorsView hx, TensorsView params,
+    bool has_biases = true, int64_t num_layers = 1, double dropout = 0, bool train = false, bool
+    bidirectional = false, bool batch_first = false, const Tensor& batch_sizes = {});
+std::tuple<Tensor, Tensor> gru(const Tensor& input, const Tensor& hx, TensorsView params, bool
+    has_biases = true, int64_t num_layers = 1, double dropout = 0, bool train = false, bool
+    bidirectional = false, bool batch_first = false, const Tensor& batch_sizes = {});
+std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& input, const Tensor& hx, TensorsView params, bool
+    has_biases = true, int64_t num_layers = 1, double dropout = 0, bool train = false, bool
+    bidirectional = false, bool batch_first = false, const Tensor& batch_sizes = {});
+std::tuple<Tensor, Tensor> rnn_relu(const Tensor& input, const Tensor& hx, TensorsView params, bool
+    has_biases = true, int64_t num_layers = 1, double dropout = 0, bool train = false, bool
+    bidirectional = false, bool batch_first = false, const Tensor& batch_sizes = {});
+std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorsView hx, const Tensor& w_ih, const
+    Tensor& w_hh, const Tensor& b_ih = {}, const Tensor& b_hh = {});
+Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const
+    Tensor& b_ih = {}, const Tensor& b_hh = {});
+Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+    const Tensor& b_ih = {}, const Tensor& b_hh = {});
+Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+    const Tensor& b_ih = {}, const Tensor& b_hh = {});
 Tensor sum(const Tensor& input, DimsView dim = {}, bool keepdim = false, Dtype dtype = Dtype::none);
 Tensor sum_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out);
 Tensor nansum(const Tensor& input, DimsView dim = {}, bool keepdim = false, Dtype dtype =
@@ -624,11 +771,11 @@ Tensor nanmedian(const Tensor& input);
 std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& input, int64_t dim, bool keepdim = false);
 std::tuple<Tensor, Tensor> mode(const Tensor& input, int64_t dim = -1, bool keepdim = false);
 Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> dim = {}, bool keepdim
-    = false, int32_t interpolation = FLAM_INTERPOLATION_LINEAR);
+    = false, int32_t interpolation = FLAM_QUANTILE_INTERPOLATION_LINEAR);
 Tensor quantile_out(const Tensor& input, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
     int32_t interpolation, const Tensor& out);
 Tensor nanquantile(const Tensor& input, const Tensor& q, std::optional<int64_t> dim = {}, bool
-    keepdim = false, int32_t interpolation = FLAM_INTERPOLATION_LINEAR);
+    keepdim = false, int32_t interpolation = FLAM_QUANTILE_INTERPOLATION_LINEAR);
 Tensor nanquantile_out(const Tensor& input, const Tensor& q, std::optional<int64_t> dim, bool
     keepdim, int32_t interpolation, const Tensor& out);
 std::vector<Tensor> unique(const Tensor& input, std::optional<int64_t> dim = {}, bool return_inverse

@@ -23,15 +23,20 @@ _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmea
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
 _E_flam_scatter_rule = {'unspecified': 0, 'sum': 1, 'prod': 2, 'mean': 3, 'amax': 4, 'amin': 5}
 _E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
+_E_flam_recurrent = {'unspecified': 0, 'rnn_tanh': 1, 'rnn_relu': 2, 'lstm': 3, 'gru': 4}
+_E_flam_bag = {'unspecified': 0, 'sum': 1, 'mean': 2, 'max': 3}
+_E_flam_interpolation = {'unspecified': 0, 'nearest': 1, 'linear': 2, 'bilinear': 3, 'bicubic': 4, 'trilinear': 5, 'area': 6, 'nearest_exact': 7}
+_E_flam_grid_padding = {'unspecified': 0, 'zeros': 1, 'border': 2, 'reflection': 3}
 _E_flam_index_kind = {'unspecified': 0, 'int': 1, 'slice': 2, 'ellipsis': 3, 'newaxis': 4, 'bool': 5, 'tensor': 6}
 _E_flam_fan = {'unspecified': 0, 'in': 1, 'out': 2}
 _E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
 _E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gelu': 4, 'silu': 5, 'identity': 6}
 _E_flam_cdist_mode = {'unspecified': 0, 'use_mm_for_euclid_dist_if_necessary': 1, 'use_mm_for_euclid_dist': 2, 'donot_use_mm_for_euclid_dist': 3}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
+_E_flam_padding = {'unspecified': 0, 'constant': 1, 'reflect': 2, 'replicate': 3, 'circular': 4}
 _E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
 _E_flam_side = {'unspecified': 0, 'left': 1, 'right': 2}
-_E_flam_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}
+_E_flam_quantile_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}
 
 class dataset_handle(_Handle):
     """Owns a `flam_dataset *`."""
@@ -720,6 +725,122 @@ def log_softmax(input, dim, dtype=None):
     return _wrap(h)
 
 
+def glu(input, dim=-1):
+    """Gated linear unit, `a * sigmoid(b)` of the halves a and b.
+
+    - `input`: any shape; floating point.
+    - `dim`: the dimension to halve; default -1.
+    - returns: half of `input` along `dim`.
+    - errors: `ShapeError` where the size is odd; `OutOfRangeError`.
+    - source: Dauphin et al., 2016, arXiv 1612.08083.
+    """
+    h = _fast.flam_glu(input._h, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def prelu(input, weight):
+    """`x` where it is positive, else `weight * x`, with a learned weight.
+
+    - `input`: [n, c, ...], floating point.
+    - `weight`: [c] or one element.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` where `weight` is neither.
+    - source: He et al., 2015, arXiv 1502.01852.
+    """
+    h = _fast.flam_prelu(input._h, weight._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False):
+    """`x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in training and their middle otherwise.
+
+    `x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in
+    training and their middle otherwise.
+
+    - `input`: any shape; floating point.
+    - `lower`: least slope; default 1/8.
+    - `upper`: greatest slope; default 1/3.
+    - `training`: whether slopes are drawn; default false.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point.
+    - source: Xu et al., 2015, arXiv 1505.00853.
+    """
+    h = _fast.flam_rrelu(input._h, lower, upper, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False):
+    """In-place form of `rrelu`: `x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in training and their middle otherwise.
+
+    `x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in
+    training and their middle otherwise.
+
+    - `input`: any shape; floating point.
+    - `lower`: least slope; default 1/8.
+    - `upper`: greatest slope; default 1/3.
+    - `training`: whether slopes are drawn; default false.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `DtypeError` where `input` is not floating point.
+    - source: Xu et al., 2015, arXiv 1505.00853.
+    """
+    h = _fast.flam_rrelu_(input._h, lower, upper, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hardshrink(input, lambd=0.5):
+    """`x` where `|x|` is above `lambd`, else 0.
+
+    - `input`: any shape; floating point.
+    - `lambd`: the threshold; default 0.5.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point.
+    """
+    h = _fast.flam_hardshrink(input._h, lambd)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def softshrink(input, lambd=0.5):
+    """`x - lambd` above `lambd`, `x + lambd` below `-lambd`, else 0.
+
+    - `input`: any shape; floating point.
+    - `lambd`: the threshold, not negative; default 0.5.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point. `InvalidArgumentError` for a negative `lambd`.
+    """
+    h = _fast.flam_softshrink(input._h, lambd)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gumbel_softmax(input, tau=1, hard=False, eps=1e-10, dim=-1):
+    """Softmax of logits with Gumbel noise: a sample of one of the classes that can be differentiated.
+
+    - `input`: any shape; floating point.
+    - `tau`: temperature, above 0; default 1.
+    - `hard`: whether the result is one-hot, with the gradient of the soft one; default false.
+    - `eps`: has no effect; default 1e-10.
+    - `dim`: the dimension of the classes; default -1.
+    - returns: shape and dtype of `input`.
+    - errors: `OutOfRangeError`; `DtypeError`.
+    - source: Jang, Gu and Poole, 2016, arXiv 1611.01144.
+    """
+    h = _fast.flam_gumbel_softmax(input._h, tau, hard, eps, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def autocast_push(device_type, dtype=None, enabled=True, cache_enabled=True):
     """Opens a scope in which operations on a kind of device choose their dtype.
 
@@ -1370,6 +1491,94 @@ def fill_diagonal_(input, fill_value, wrap=False):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0, is_causal=False, scale=None, enable_gqa=False):
+    """`softmax(query key^T scale + mask) value`.
+
+    - `query`: [..., heads, length, e], floating point.
+    - `key`: [..., heads, keys, e].
+    - `value`: [..., heads, keys, v].
+    - `attn_mask`: shape that broadcasts to [..., heads, length, keys]: bool, true where a key counts, or added to the scores; default none.
+    - `dropout_p`: probability of dropping a weight; default 0.
+    - `is_causal`: whether later keys count for nothing; default false.
+    - `scale`: of the scores; default 1 / sqrt(e).
+    - `enable_gqa`: whether heads of `key` and `value` serve several of `query`; default false.
+    - returns: [..., heads, length, v].
+    - errors: `ShapeError`; `InvalidArgumentError`; `DtypeError`; `DeviceMismatchError`.
+    - source: Vaswani et al., 2017, arXiv 1706.03762.
+    """
+    h = _fast.flam_scaled_dot_product_attention(query._h, key._h, value._h, _NULL if attn_mask is None else attn_mask._h, dropout_p, is_causal, _NULL if scale is None else (scale,), enable_gqa)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def multi_head_attention(query, key, value, num_heads, in_proj_weight=None, in_proj_bias=None, q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, bias_k=None, bias_v=None, proj_weight=None, proj_bias=None, key_padding_mask=None, attn_mask=None, dropout=0, training=False, add_zero_attn=False, is_causal=False):
+    """Attention of several heads, with the projections before and after.
+
+    - `query`: [length, n, e] or [length, e], floating point.
+    - `key`: [keys, n, e'] or [keys, e'].
+    - `value`: [keys, n, e''] or [keys, e''].
+    - `num_heads`: divides e.
+    - `in_proj_weight`: [3 e, e], the three projections; default none: they are separate.
+    - `in_proj_bias`: [3 e]; default none.
+    - `q_proj_weight`: [e, e]; default none.
+    - `k_proj_weight`: [e, e']; default none.
+    - `v_proj_weight`: [e, e'']; default none.
+    - `bias_k`: [1, 1, e], one more key; default none.
+    - `bias_v`: [1, 1, e], its value; default none.
+    - `proj_weight`: [e, e]; default none: no projection of the result.
+    - `proj_bias`: [e]; default none.
+    - `key_padding_mask`: [n, keys] or [keys], keys that count for nothing (bool), or added to scores; default none.
+    - `attn_mask`: [length, keys] or [n heads, length, keys], as above; default none.
+    - `dropout`: probability of dropping a weight; default 0.
+    - `training`: whether dropout drops; default false.
+    - `add_zero_attn`: whether a key and value of zeros is added; default false.
+    - `is_causal`: that `attn_mask` hides later keys; without it, hides them itself; default false.
+    - returns: [length, n, e] or [length, e].
+    - errors: `ShapeError`; `InvalidArgumentError`; `DtypeError`; `DeviceMismatchError`.
+    - source: Vaswani et al., 2017, arXiv 1706.03762.
+    """
+    h = _fast.flam_multi_head_attention(query._h, key._h, value._h, num_heads, _NULL if in_proj_weight is None else in_proj_weight._h, _NULL if in_proj_bias is None else in_proj_bias._h, _NULL if q_proj_weight is None else q_proj_weight._h, _NULL if k_proj_weight is None else k_proj_weight._h, _NULL if v_proj_weight is None else v_proj_weight._h, _NULL if bias_k is None else bias_k._h, _NULL if bias_v is None else bias_v._h, _NULL if proj_weight is None else proj_weight._h, _NULL if proj_bias is None else proj_bias._h, _NULL if key_padding_mask is None else key_padding_mask._h, _NULL if attn_mask is None else attn_mask._h, dropout, training, add_zero_attn, is_causal)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def multi_head_attention_weights(query, key, value, num_heads, in_proj_weight=None, in_proj_bias=None, q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, bias_k=None, bias_v=None, proj_weight=None, proj_bias=None, key_padding_mask=None, attn_mask=None, dropout=0, training=False, add_zero_attn=False, is_causal=False):
+    """Attention of several heads, and its weights.
+
+    - `query`: [length, n, e] or [length, e], floating point.
+    - `key`: [keys, n, e'] or [keys, e'].
+    - `value`: [keys, n, e''] or [keys, e''].
+    - `num_heads`: divides e.
+    - `in_proj_weight`: [3 e, e], the three projections; default none: they are separate.
+    - `in_proj_bias`: [3 e]; default none.
+    - `q_proj_weight`: [e, e]; default none.
+    - `k_proj_weight`: [e, e']; default none.
+    - `v_proj_weight`: [e, e'']; default none.
+    - `bias_k`: [1, 1, e], one more key; default none.
+    - `bias_v`: [1, 1, e], its value; default none.
+    - `proj_weight`: [e, e]; default none: no projection of the result.
+    - `proj_bias`: [e]; default none.
+    - `key_padding_mask`: [n, keys] or [keys], keys that count for nothing (bool), or added to scores; default none.
+    - `attn_mask`: [length, keys] or [n heads, length, keys], as above; default none.
+    - `dropout`: probability of dropping a weight; default 0.
+    - `training`: whether dropout drops; default false.
+    - `add_zero_attn`: whether a key and value of zeros is added; default false.
+    - `is_causal`: that `attn_mask` hides later keys; without it, hides them itself; default false.
+    - `out_output`: [length, n, e] or [length, e].
+    - `out_weights`: [n, heads, length, keys] or [heads, length, keys].
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError`; `DtypeError`; `DeviceMismatchError`.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_multi_head_attention_weights(query._h, key._h, value._h, num_heads, _NULL if in_proj_weight is None else in_proj_weight._h, _NULL if in_proj_bias is None else in_proj_bias._h, _NULL if q_proj_weight is None else q_proj_weight._h, _NULL if k_proj_weight is None else k_proj_weight._h, _NULL if v_proj_weight is None else v_proj_weight._h, _NULL if bias_k is None else bias_k._h, _NULL if bias_v is None else bias_v._h, _NULL if proj_weight is None else proj_weight._h, _NULL if proj_bias is None else proj_bias._h, _NULL if key_padding_mask is None else key_padding_mask._h, _NULL if attn_mask is None else attn_mask._h, dropout, training, add_zero_attn, is_causal, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
 
 
 def backward(tensors, grad_tensors=None, retain_graph=False, create_graph=False, inputs=None):
@@ -2658,6 +2867,207 @@ def bitwise_right_shift_out(input, other, out):
     return _wrap(h)
 
 
+def nn_convolution(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode='constant', transposed=False, output_padding=0, device=None, dtype=None):
+    """Convolution or transposed convolution over one to three dimensions: as many as `kernel_size`
+    has sizes.
+
+    - `in_channels`: channels of the input.
+    - `out_channels`: channels of the result.
+    - `kernel_size`: sizes of the window, one per dimension.
+    - `stride`: distance of the windows; default 1.
+    - `padding`: elements added at both ends; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `groups`: number of separate groups of channels; default 1.
+    - `bias`: whether there is a bias; default true (1).
+    - `padding_mode`: what is added: zeros (constant), or a mirror image, the edge or the other end; default zeros.
+    - `transposed`: whether the convolution is transposed; default false.
+    - `output_padding`: of a transposed one: added to one side of the result; default 0.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `InvalidArgumentError` for an option out of range, naming it.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    if output_padding.__class__ in _NUMBERS:
+        output_padding = (output_padding,)
+    h = _fast.flam_nn_convolution(in_channels, out_channels, kernel_size, _len(kernel_size), stride, _len(stride), padding, _len(padding), dilation, _len(dilation), groups, bias, _E_flam_padding[padding_mode], transposed, output_padding, _len(output_padding), 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_layer_norm(normalized_shape, eps=1e-5, affine=True, bias=True, device=None, dtype=None):
+    """Layer normalisation over the last dimensions, with parameters `weight` and `bias`.
+
+    - `normalized_shape`: sizes of the dimensions to normalise over.
+    - `eps`: added to the variance; default 1e-5.
+    - `affine`: whether there are a weight and a bias; default true (1).
+    - `bias`: whether there is a bias; default true (1).
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `OutOfMemoryError`.
+    """
+    if normalized_shape.__class__ in _NUMBERS:
+        normalized_shape = (normalized_shape,)
+    h = _fast.flam_nn_layer_norm(normalized_shape, _len(normalized_shape), eps, affine, bias, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_rms_norm(normalized_shape, eps=None, affine=True, device=None, dtype=None):
+    """Root mean square normalisation over the last dimensions, with the parameter `weight`.
+
+    - `normalized_shape`: sizes of the dimensions to normalise over.
+    - `eps`: added to the mean; default: the distance from 1 to the next number.
+    - `affine`: whether there is a weight; default true (1).
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `OutOfMemoryError`.
+    """
+    if normalized_shape.__class__ in _NUMBERS:
+        normalized_shape = (normalized_shape,)
+    h = _fast.flam_nn_rms_norm(normalized_shape, _len(normalized_shape), _NULL if eps is None else (eps,), affine, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_group_norm(num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+    """Normalisation over groups of channels, with parameters `weight` and `bias`.
+
+    - `num_groups`: divides `num_channels`.
+    - `num_channels`: channels of the input.
+    - `eps`: added to the variance; default 1e-5.
+    - `affine`: whether there are a weight and a bias; default true (1).
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `InvalidArgumentError` where the channels are not divisible.
+    """
+    h = _fast.flam_nn_group_norm(num_groups, num_channels, eps, affine, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_instance_norm(num_features, spatial, eps=1e-5, affine=False, device=None, dtype=None):
+    """Normalisation of each channel of each instance, without running statistics.
+
+    - `num_features`: channels of the input.
+    - `spatial`: 1, 2 or 3, as in InstanceNorm1d, 2d and 3d.
+    - `eps`: added to the variance; default 1e-5.
+    - `affine`: whether there are a weight and a bias; default false.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `InvalidArgumentError` for another `spatial`.
+    """
+    h = _fast.flam_nn_instance_norm(num_features, spatial, eps, affine, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_embedding(num_embeddings, embedding_dim, padding_idx=None, device=None, dtype=None):
+    """Table of vectors looked up by index, with the parameter `weight` [num_embeddings, embedding_dim].
+
+    Table of vectors looked up by index, with the parameter `weight` [num_embeddings,
+    embedding_dim].
+
+    - `num_embeddings`: rows of the table.
+    - `embedding_dim`: size of a vector.
+    - `padding_idx`: row that stays zero and receives no gradient; default none.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `InvalidArgumentError` for sizes or a row out of range.
+    """
+    h = _fast.flam_nn_embedding(num_embeddings, embedding_dim, _NULL if padding_idx is None else (padding_idx,), 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_recurrent(kind, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0, bidirectional=False, proj_size=0, device=None, dtype=None):
+    """Recurrent layer over sequences. Its forward function takes the sequence and, if any, the
+    initial states, and returns the outputs; the last states come from the function of its name
+    (`lstm`), given its parameters in order.
+
+    - `kind`: which one.
+    - `input_size`: features of the input.
+    - `hidden_size`: features of the state.
+    - `num_layers`: how many layers; default 1.
+    - `bias`: whether there is a bias; default true (1).
+    - `batch_first`: whether the batch is the first dimension; default false.
+    - `dropout`: probability of dropping results between layers in training; default 0.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `proj_size`: size of projected outputs of LSTM; default 0, for none.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `InvalidArgumentError` for an option out of range, naming it.
+    """
+    h = _fast.flam_nn_recurrent(_E_flam_recurrent[kind], input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_multihead_attention(embed_dim, num_heads, dropout=0, bias=True, batch_first=False, device=None, dtype=None):
+    """Attention of several heads. Its forward function takes query, key and value, or one tensor for
+    all three, and then optionally a mask.
+
+    - `embed_dim`: features, divisible by `num_heads`.
+    - `num_heads`: how many heads.
+    - `dropout`: probability of dropping a weight in training; default 0.
+    - `bias`: whether there is a bias; default true (1).
+    - `batch_first`: whether the batch is the first dimension; default false.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `InvalidArgumentError` where the features are not divisible.
+    - source: Vaswani et al., 2017, arXiv 1706.03762.
+    """
+    h = _fast.flam_nn_multihead_attention(embed_dim, num_heads, dropout, bias, batch_first, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_transformer_encoder_layer(d_model, num_heads, dim_feedforward=2048, dropout=0.1, gelu=False, eps=1e-5, batch_first=False, norm_first=False, device=None, dtype=None):
+    """Self-attention and a feed-forward network, each with a residual and a layer norm. Its forward
+    function takes the sequence and optionally a mask.
+
+    - `d_model`: features, divisible by `num_heads`.
+    - `num_heads`: how many heads.
+    - `dim_feedforward`: features inside the feed-forward network; default 2048.
+    - `dropout`: probability of dropping in training; default 0.1.
+    - `gelu`: whether the activation is GELU instead of ReLU; default false.
+    - `eps`: added to the variance; default 1e-5.
+    - `batch_first`: whether the batch is the first dimension; default false.
+    - `norm_first`: whether norms come before attention and network; default false.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `InvalidArgumentError` where the features are not divisible.
+    - source: Vaswani et al., 2017, arXiv 1706.03762.
+    """
+    h = _fast.flam_nn_transformer_encoder_layer(d_model, num_heads, dim_feedforward, dropout, gelu, eps, batch_first, norm_first, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
 def eq(input, other):
     """Whether `input` is equal to `other`, elementwise.
 
@@ -3101,6 +3511,88 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
     if dilation.__class__ in _NUMBERS:
         dilation = (dilation,)
     h = _fast.flam_conv_transpose2d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), output_padding, _len(output_padding), groups, dilation, _len(dilation))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution (cross-correlation) in three dimensions.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `weight`: [o, c / groups, kd, kh, kw], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: distance of the windows; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `groups`: number of separate groups of channels; default 1.
+    - returns: [n, o, d', h', w'], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1, without n where `input` has none.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
+    """
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_conv3d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), dilation, _len(dilation), groups)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `weight`: [c, o / groups, k], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: of the convolution it transposes; default 1.
+    - `padding`: of the convolution it transposes; default 0.
+    - `output_padding`: added to one side of the result; default 0.
+    - `groups`: number of separate groups of channels; default 1.
+    - `dilation`: distance of the window's elements; default 1.
+    - returns: [n, o, l'], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
+    """
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if output_padding.__class__ in _NUMBERS:
+        output_padding = (output_padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_conv_transpose1d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), output_padding, _len(output_padding), groups, dilation, _len(dilation))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
+    op.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `weight`: [c, o / groups, kd, kh, kw], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: of the convolution it transposes; default 1.
+    - `padding`: of the convolution it transposes; default 0.
+    - `output_padding`: added to one side of the result; default 0.
+    - `groups`: number of separate groups of channels; default 1.
+    - `dilation`: distance of the window's elements; default 1.
+    - returns: [n, o, d', h', w'], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
+    """
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if output_padding.__class__ in _NUMBERS:
+        output_padding = (output_padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_conv_transpose3d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), output_padding, _len(output_padding), groups, dilation, _len(dilation))
     if not h:
         return _none()
     return _wrap(h)
@@ -4001,6 +4493,74 @@ def library_report():
     return _text(_fast.flam_library_report())
 
 
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """Cosine of the angle between vectors, `x1 . x2 / (max(|x1|, eps) max(|x2|, eps))`.
+
+    - `x1`: any shape; floating point.
+    - `x2`: shape that broadcasts with `x1`'s.
+    - `dim`: the dimension that holds the vectors; default 1.
+    - `eps`: least norm; default 1e-8.
+    - returns: the broadcast shape without `dim`.
+    - errors: `ShapeError`; `DtypeError` where the promoted dtype is not floating point.
+    """
+    h = _fast.flam_cosine_similarity(x1._h, x2._h, dim, eps)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def pairwise_distance(x1, x2, p=2, eps=1e-6, keepdim=False):
+    """Norm of the difference of vectors, `|x1 - x2 + eps|_p`.
+
+    - `x1`: [..., d], floating point.
+    - `x2`: shape that broadcasts with `x1`'s.
+    - `p`: exponent of the norm; default 2.
+    - `eps`: added to the difference; default 1e-6.
+    - `keepdim`: whether the last dimension stays with size 1; default false.
+    - returns: the broadcast shape without its last dimension.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_pairwise_distance(x1._h, x2._h, p, eps, keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def embedding_renorm_(weight, indices, max_norm, norm_type=2):
+    """Scales those rows of a table that are looked up and whose norm is above a limit down to it.
+
+    - `weight`: [rows, columns], floating point; changed in place.
+    - `indices`: int64, any shape.
+    - `max_norm`: the limit.
+    - `norm_type`: exponent of the norm; default 2.
+    - returns: `weight`.
+    - errors: `OutOfRangeError`; `DtypeError`.
+    """
+    h = _fast.flam_embedding_renorm_(weight._h, indices._h, max_norm, norm_type)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def embedding_bag(input, weight, offsets=None, mode='mean', per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    """Folds looked-up vectors, bag by bag, without keeping them.
+
+    - `input`: indices, int64: [bags, n], or [n] with `offsets`.
+    - `weight`: [rows, columns], floating point.
+    - `offsets`: int64 [bags]: where each bag starts in `input`; default none.
+    - `mode`: sum, mean or max; default mean.
+    - `per_sample_weights`: shape of `input`, factors of the vectors, for sum; default none.
+    - `include_last_offset`: whether the last offset is the end of the last bag; default false.
+    - `padding_idx`: rows that count for nothing; default none.
+    - returns: [bags, columns]; 0 for an empty bag.
+    - errors: `ShapeError`; `InvalidArgumentError`; `OutOfRangeError`.
+    """
+    h = _blocking.flam_embedding_bag(input._h, weight._h, _NULL if offsets is None else offsets._h, _E_flam_bag[mode], _NULL if per_sample_weights is None else per_sample_weights._h, include_last_offset, _NULL if padding_idx is None else (padding_idx,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def version():
     """The version of the loaded library, `major << 16 | minor << 8 | patch`.
 
@@ -4264,6 +4824,160 @@ def manual_seed(seed):
     h = _fast.flam_manual_seed(seed)
     if h:
         _raise()
+
+
+def interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None, antialias=False):
+    """Resamples signals, images or volumes to another size.
+
+    - `input`: [n, c, ...] with 1 to 3 further dimensions, floating point.
+    - `size`: sizes of the result, one per further dimension or one for all; default none.
+    - `scale_factor`: factors of the sizes instead; default none.
+    - `mode`: nearest, linear (3-d), bilinear, bicubic (4-d), trilinear (5-d), area or nearest_exact; default nearest.
+    - `align_corners`: whether the corners of both images coincide; default false; only for linear to trilinear.
+    - `recompute_scale_factor`: whether factors are computed anew from the sizes; default false.
+    - `antialias`: whether a smaller image is smoothed first, for bilinear and bicubic; default false.
+    - returns: [n, c, ...] of the new size, dtype of `input`.
+    - errors: `ShapeError`; `InvalidArgumentError` for options that do not go together.
+    """
+    if size.__class__ in _NUMBERS:
+        size = (size,)
+    if scale_factor.__class__ in _NUMBERS:
+        scale_factor = (scale_factor,)
+    h = _fast.flam_interpolate(input._h, _NULL if size is None else size, 0 if size is None else _len(size), _NULL if scale_factor is None else scale_factor, 0 if scale_factor is None else _len(scale_factor), _E_flam_interpolation[mode], _NULL if align_corners is None else (align_corners,), _NULL if recompute_scale_factor is None else (recompute_scale_factor,), antialias)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def grid_sample(input, grid, mode='bilinear', padding_mode='zeros', align_corners=None):
+    """Samples images or volumes at places between -1 and 1.
+
+    - `input`: [n, c, h, w] or [n, c, d, h, w], floating point.
+    - `grid`: [n, h', w', 2] or [n, d', h', w', 3]: x, y (and z), dtype of `input`.
+    - `mode`: bilinear, nearest or bicubic (4-d); default bilinear.
+    - `padding_mode`: zeros, border or reflection; default zeros.
+    - `align_corners`: whether -1 and 1 are the centres of the outer pixels; default false: their outer edges.
+    - returns: [n, c, h', w'] or [n, c, d', h', w'].
+    - errors: `ShapeError`; `InvalidArgumentError`; `DtypeError`.
+    """
+    h = _fast.flam_grid_sample(input._h, grid._h, _E_flam_interpolation[mode], _E_flam_grid_padding[padding_mode], _NULL if align_corners is None else (align_corners,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def affine_grid(theta, size, align_corners=None):
+    """The grid of places that an affine map takes the pixels of an image to.
+
+    - `theta`: [n, 2, 3] or [n, 3, 4], floating point.
+    - `size`: n, c, h, w or n, c, d, h, w of the result of sampling.
+    - `align_corners`: whether -1 and 1 are the centres of the outer pixels; default false.
+    - returns: [n, h, w, 2] or [n, d, h, w, 3].
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    if size.__class__ in _NUMBERS:
+        size = (size,)
+    h = _fast.flam_affine_grid(theta._h, size, _len(size), _NULL if align_corners is None else (align_corners,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def pixel_shuffle(input, upscale_factor):
+    """Turns channels into a finer image, [c r^2, h, w] into [c, h r, w r].
+
+    - `input`: [..., c r^2, h, w].
+    - `upscale_factor`: r.
+    - returns: [..., c, h r, w r].
+    - errors: `ShapeError` where r^2 does not divide the channels.
+    - source: Shi et al., 2016, arXiv 1609.05158.
+    """
+    h = _fast.flam_pixel_shuffle(input._h, upscale_factor)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """Turns an image into channels of a coarser one, the inverse of `pixel_shuffle`.
+
+    - `input`: [..., c, h r, w r].
+    - `downscale_factor`: r.
+    - returns: [..., c r^2, h, w].
+    - errors: `ShapeError` where r does not divide a size.
+    """
+    h = _fast.flam_pixel_unshuffle(input._h, downscale_factor)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def channel_shuffle(input, groups):
+    """Interleaves groups of channels.
+
+    - `input`: [n, c, ...].
+    - `groups`: divides c.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    - source: Zhang et al., 2017, arXiv 1707.01083.
+    """
+    h = _fast.flam_channel_shuffle(input._h, groups)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def im2col(input, kernel_size, dilation=1, padding=0, stride=1):
+    """Windows of images as columns.
+
+    - `input`: [n, c, h, w] or [c, h, w].
+    - `kernel_size`: size of the window.
+    - `dilation`: distance of the window's elements; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `stride`: distance of the windows; default 1.
+    - returns: [n, c kh kw, windows], without n where `input` has none.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    h = _fast.flam_im2col(input._h, kernel_size, _len(kernel_size), dilation, _len(dilation), padding, _len(padding), stride, _len(stride))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def col2im(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """Sums columns into the images whose windows they are: the transpose of `im2col`.
+
+    - `input`: [n, c kh kw, windows] or [c kh kw, windows].
+    - `output_size`: h and w of the images.
+    - `kernel_size`: size of the window.
+    - `dilation`: distance of the window's elements; default 1.
+    - `padding`: cut off at both ends; default 0.
+    - `stride`: distance of the windows; default 1.
+    - returns: [n, c, h, w], without n where `input` has none.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    h = _fast.flam_col2im(input._h, output_size, _len(output_size), kernel_size, _len(kernel_size), dilation, _len(dilation), padding, _len(padding), stride, _len(stride))
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def index(input, kinds, bounds, tensors=None):
@@ -5515,6 +6229,181 @@ def kl_div(input, target, reduction='mean', log_target=False):
     return _wrap(h)
 
 
+def margin_ranking_loss(input1, input2, target, margin=0, reduction='mean'):
+    """`max(0, -target (input1 - input2) + margin)`.
+
+    - `input1`: any shape; floating point.
+    - `input2`: shape that broadcasts with `input1`'s.
+    - `target`: 1 where `input1` should be the greater, -1 where `input2`.
+    - `margin`: the margin; default 0.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_margin_ranking_loss(input1._h, input2._h, target._h, margin, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hinge_embedding_loss(input, target, margin=1, reduction='mean'):
+    """`x` where the target is 1, `max(0, margin - x)` where it is -1.
+
+    - `input`: any shape; floating point.
+    - `target`: 1 or -1, shape of `input`.
+    - `margin`: the margin; default 1.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_hinge_embedding_loss(input._h, target._h, margin, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0, reduction='mean'):
+    """`1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1.
+
+    - `input1`: [n, d] or [d], floating point.
+    - `input2`: shape of `input1`.
+    - `target`: 1 or -1, [n] or 0-d.
+    - `margin`: the margin; default 0.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_cosine_embedding_loss(input1._h, input2._h, target._h, margin, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1, p=2, eps=1e-6, swap=False, reduction='mean'):
+    """`max(0, |anchor - positive|_p - |anchor - negative|_p + margin)`.
+
+    - `anchor`: [n, d] or [d], floating point.
+    - `positive`: shape of `anchor`.
+    - `negative`: shape of `anchor`.
+    - `margin`: the margin, above 0; default 1.
+    - `p`: exponent of the norm; default 2.
+    - `eps`: added to the differences; default 1e-6.
+    - `swap`: whether the distance from positive to negative counts where it is the smaller; default false.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    - source: Balntas et al., 2016, BMVC.
+    """
+    h = _fast.flam_triplet_margin_loss(anchor._h, positive._h, negative._h, margin, p, eps, swap, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def soft_margin_loss(input, target, reduction='mean'):
+    """`log(1 + exp(-target x))`.
+
+    - `input`: any shape; floating point.
+    - `target`: 1 or -1, shape of `input`.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_soft_margin_loss(input._h, target._h, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction='mean'):
+    """`sum over j != t of max(0, margin - x[t] + x[j])^p / C`, times the weight of class t.
+
+    - `input`: [n, C] or [C], floating point.
+    - `target`: class indices, int64: [n] or 0-d.
+    - `p`: 1 or 2; default 1.
+    - `margin`: the margin; default 1.
+    - `weight`: [C], factor of each class; default none.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`. `InvalidArgumentError` for another `p`.
+    """
+    h = _fast.flam_multi_margin_loss(input._h, target._h, p, margin, _NULL if weight is None else weight._h, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def multilabel_margin_loss(input, target, reduction='mean'):
+    """`sum over classes j that are none of the targets t of max(0, 1 - (x[t] - x[j])) / C`, summed over targets.
+
+    `sum over classes j that are none of the targets t of max(0, 1 - (x[t] - x[j])) / C`, summed
+    over targets.
+
+    - `input`: [n, C] or [C], floating point.
+    - `target`: int64, shape of `input`: class indices, ended by the first -1.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_multilabel_margin_loss(input._h, target._h, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, reduction='mean'):
+    """Mean over classes of the binary cross entropy of logits.
+
+    - `input`: [..., C], floating point.
+    - `target`: 0 or 1, shape of `input`.
+    - `weight`: factor of each class; default none.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_multilabel_soft_margin_loss(input._h, target._h, _NULL if weight is None else weight._h, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction='mean'):
+    """`exp(x) - target x`, or `x - target log(x + eps)` of a rate.
+
+    - `input`: any shape; floating point.
+    - `target`: counts, shape that broadcasts with `input`.
+    - `log_input`: whether `input` is the logarithm of the rate; default true (1).
+    - `full`: whether Stirling's term for targets above 1 is added; default false.
+    - `eps`: added to a rate; default 1e-8.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_poisson_nll_loss(input._h, target._h, log_input, full, eps, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction='mean'):
+    """`(log var + (x - target)^2 / var) / 2`, var at least eps.
+
+    - `input`: means; any shape; floating point.
+    - `target`: shape that broadcasts with `input`.
+    - `var`: variances, not negative: the shape of `input`, that with a last size of 1, or without it.
+    - `full`: whether the constant term is added; default false.
+    - `eps`: least variance; default 1e-6.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`. `InvalidArgumentError` for a negative variance on the cpu.
+    - source: Nix and Weigend, 1994, ICNN.
+    """
+    h = _fast.flam_gaussian_nll_loss(input._h, target._h, var._h, full, eps, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def matmul(input, other):
     """Matrix product with torch's rules for vectors, matrices and batches.
 
@@ -5823,6 +6712,22 @@ def baddbmm_out(input, batch1, batch2, beta=1, alpha=1, out=None):
     - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """`sum over i, j of input1[i] weight[o, i, j] input2[j] + bias[o]`.
+
+    - `input1`: [..., i], floating point.
+    - `input2`: [..., j], the same leading sizes.
+    - `weight`: [o, i, j].
+    - `bias`: [o]; default none.
+    - returns: [..., o].
+    - errors: `ShapeError` naming what differs; `DtypeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_bilinear(input1._h, input2._h, weight._h, _NULL if bias is None else bias._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -7107,6 +8012,124 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     return _wrap(h)
 
 
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """Normalises over groups of channels, `(x - mean) / sqrt(var + eps) * weight + bias`.
+
+    - `input`: [n, c, ...], floating point.
+    - `num_groups`: divides c.
+    - `weight`: [c]; default none, for 1.
+    - `bias`: [c]; default none, for 0.
+    - `eps`: added to the variance; default 1e-5.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` where a parameter is not [c] or `num_groups` does not divide c.
+    - source: Wu and He, 2018, arXiv 1803.08494.
+    """
+    h = _fast.flam_group_norm(input._h, num_groups, _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, eps)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+    """Normalises each channel of each instance over its positions.
+
+    - `input`: [n, c, ...], floating point.
+    - `running_mean`: [c], updated with the instances' mean; default none.
+    - `running_var`: [c], updated with the instances' unbiased variance; default none.
+    - `weight`: [c]; default none, for 1.
+    - `bias`: [c]; default none, for 0.
+    - `use_input_stats`: whether the instance's own mean and variance are used and the running ones updated; default true (1).
+    - `momentum`: share of the instances in the running statistics; default 0.1.
+    - `eps`: added to the variance; default 1e-5.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` where a parameter is not [c] or there is one position; `InvalidArgumentError` without running statistics where they are to be used.
+    - source: Ulyanov, Vedaldi and Lempitsky, 2016, arXiv 1607.08022.
+    """
+    h = _fast.flam_instance_norm(input._h, _NULL if running_mean is None else running_mean._h, _NULL if running_var is None else running_var._h, _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, use_input_stats, momentum, eps)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Root mean square normalisation over the last dimensions, `x / sqrt(mean(x^2) + eps) * weight`.
+
+    - `input`: [..., shape of `normalized_shape`], floating point.
+    - `normalized_shape`: the sizes of the dimensions to normalise over.
+    - `weight`: [normalized_shape]; default none, for 1.
+    - `eps`: added to the mean; default: the distance from 1 to the next number of the computing dtype.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` where the last dimensions differ from `normalized_shape`.
+    - source: Zhang and Sennrich, 2019, arXiv 1910.07467.
+    """
+    if normalized_shape.__class__ in _NUMBERS:
+        normalized_shape = (normalized_shape,)
+    h = _fast.flam_rms_norm(input._h, normalized_shape, _len(normalized_shape), _NULL if weight is None else weight._h, _NULL if eps is None else (eps,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1):
+    """Divides each element by a power of the mean of squares of its neighbouring channels, `x / (k + alpha mean(x^2))^beta`.
+
+    Divides each element by a power of the mean of squares of its neighbouring channels, `x / (k +
+    alpha mean(x^2))^beta`.
+
+    - `input`: [n, c, ...] with at least three dimensions, floating point.
+    - `size`: how many channels count.
+    - `alpha`: factor of the mean; default 1e-4.
+    - `beta`: the power; default 0.75.
+    - `k`: added to the mean; default 1.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` below three dimensions.
+    - source: Krizhevsky, Sutskever and Hinton, 2012, NeurIPS.
+    """
+    h = _fast.flam_local_response_norm(input._h, size, alpha, beta, k)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def normalize(input, p=2, dim=1, eps=1e-12):
+    """Divides by the norm along a dimension, `x / max(norm, eps)`.
+
+    - `input`: any shape; floating point.
+    - `p`: exponent of the norm; default 2.
+    - `dim`: the dimensions of the norm; default 1.
+    - `eps`: least divisor; default 1e-12.
+    - returns: shape and dtype of `input`.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_normalize(input._h, p, dim, _len(dim), eps)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def normalize_out(input, p=2, dim=1, eps=1e-12, out=None):
+    """`normalize` into an existing tensor.
+
+    Divides by the norm along a dimension, `x / max(norm, eps)`.
+
+    - `input`: any shape; floating point.
+    - `p`: exponent of the norm; default 2.
+    - `dim`: the dimensions of the norm; default 1.
+    - `eps`: least divisor; default 1e-12.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_normalize_out(input._h, p, dim, _len(dim), eps, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def sgd_step(params, grads, momentum_buffers, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, first_step=False, grad_scale=None, found_inf=None):
     """One step of stochastic gradient descent over lists of tensors.
 
@@ -7797,6 +8820,24 @@ def optimizer_release(optimizer):
     - `optimizer`: the optimizer, or `None`.
     """
     _fast.flam_optimizer_release(_NULL if optimizer is None else optimizer._h)
+
+
+def pad(input, pad, mode='constant', value=None):
+    """Puts elements before and after a tensor along its last dimensions.
+
+    - `input`: any shape and dtype.
+    - `pad`: elements before and after the last dimension, then the one before it, and so on; negative sizes cut off.
+    - `mode`: a constant; or the elements mirrored at the edge without it, the edge repeated, or those of the other end; default constant. The last three pad the last 1, 2 or 3 of 2 to 5 dimensions.
+    - `value`: of the constant; default 0.
+    - returns: dtype of `input`, its sizes and the paddings added.
+    - errors: `ShapeError` where a size becomes negative or a mirror or circle is greater than the tensor; `InvalidArgumentError` for an odd count, or a `value` with another mode than constant.
+    """
+    if pad.__class__ in _NUMBERS:
+        pad = (pad,)
+    h = _fast.flam_pad(input._h, pad, _len(pad), _E_flam_padding[mode], _NULL if value is None else (value,))
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def abs(input):
@@ -9505,6 +10546,421 @@ def adaptive_avg_pool2d(input, output_size):
     return _wrap(h)
 
 
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window. NaN counts as the greatest.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_max_pool1d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window, and where it is.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_max_pool1d_with_indices(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """Mean of each window.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: zeros added at both ends, at most half the window; default 0.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `count_include_pad`: whether padding counts as elements; default true (1).
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    h = _fast.flam_avg_pool1d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), ceil_mode, count_include_pad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """Means of windows that are sized so that the result has a given size.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `output_size`: l', or one number for all.
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    h = _fast.flam_adaptive_avg_pool1d(input._h, output_size, _len(output_size))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def adaptive_max_pool1d(input, output_size):
+    """Greatest elements of windows that are sized so that the result has a given size, and where they are.
+
+    Greatest elements of windows that are sized so that the result has a given size, and where they
+    are.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `output_size`: l', or one number for all.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_adaptive_max_pool1d(input._h, output_size, _len(output_size), _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def max_unpool1d(input, indices, output_size):
+    """Puts elements back where a maximum pooling found them; 0 elsewhere.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `indices`: int64, shape of `input`: places in the plane of the result.
+    - `output_size`: l' of the result.
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError` where the shapes differ; `OutOfRangeError` for a place outside the plane.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    h = _fast.flam_max_unpool1d(input._h, indices._h, output_size, _len(output_size))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep signs, and below 0 it counts as 0.
+
+    Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    signs, and below 0 it counts as 0.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `norm_type`: p, not 0.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    h = _fast.flam_lp_pool1d(input._h, norm_type, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), ceil_mode)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def max_pool2d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window, and where it is.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_max_pool2d_with_indices(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def adaptive_max_pool2d(input, output_size):
+    """Greatest elements of windows that are sized so that the result has a given size, and where they are.
+
+    Greatest elements of windows that are sized so that the result has a given size, and where they
+    are.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `output_size`: h', w', or one number for all.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_adaptive_max_pool2d(input._h, output_size, _len(output_size), _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def max_unpool2d(input, indices, output_size):
+    """Puts elements back where a maximum pooling found them; 0 elsewhere.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `indices`: int64, shape of `input`: places in the plane of the result.
+    - `output_size`: h', w' of the result.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the shapes differ; `OutOfRangeError` for a place outside the plane.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    h = _fast.flam_max_unpool2d(input._h, indices._h, output_size, _len(output_size))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep signs, and below 0 it counts as 0.
+
+    Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    signs, and below 0 it counts as 0.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `norm_type`: p, not 0.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    h = _fast.flam_lp_pool2d(input._h, norm_type, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), ceil_mode)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window. NaN counts as the greatest.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_max_pool3d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def max_pool3d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window, and where it is.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_max_pool3d_with_indices(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """Mean of each window.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: zeros added at both ends, at most half the window; default 0.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `count_include_pad`: whether padding counts as elements; default true (1).
+    - `divisor_override`: what to divide by, not 0; default: the number of elements.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    h = _fast.flam_avg_pool3d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), ceil_mode, count_include_pad, _NULL if divisor_override is None else (divisor_override,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """Means of windows that are sized so that the result has a given size.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `output_size`: d', h', w', or one number for all.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    h = _fast.flam_adaptive_avg_pool3d(input._h, output_size, _len(output_size))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def adaptive_max_pool3d(input, output_size):
+    """Greatest elements of windows that are sized so that the result has a given size, and where they are.
+
+    Greatest elements of windows that are sized so that the result has a given size, and where they
+    are.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `output_size`: d', h', w', or one number for all.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_adaptive_max_pool3d(input._h, output_size, _len(output_size), _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def max_unpool3d(input, indices, output_size):
+    """Puts elements back where a maximum pooling found them; 0 elsewhere.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `indices`: int64, shape of `input`: places in the plane of the result.
+    - `output_size`: d', h', w' of the result.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the shapes differ; `OutOfRangeError` for a place outside the plane.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    h = _fast.flam_max_unpool3d(input._h, indices._h, output_size, _len(output_size))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep signs, and below 0 it counts as 0.
+
+    Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    signs, and below 0 it counts as 0.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `norm_type`: p, not 0.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    h = _fast.flam_lp_pool3d(input._h, norm_type, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), ceil_mode)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def rand(size, generator=None, dtype=None, device=None, requires_grad=False):
     """Uniform numbers from 0, inclusive, to 1, exclusive.
 
@@ -9766,6 +11222,292 @@ def dropout_(input, p=0.5, training=True):
     - source: Srivastava et al., 2014, JMLR 15.
     """
     h = _fast.flam_dropout_(input._h, p, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def feature_dropout(input, p=0.5, training=True):
+    """Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Tompson et al., 2014, arXiv 1411.4280.
+    """
+    h = _fast.flam_feature_dropout(input._h, p, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def feature_dropout_(input, p=0.5, training=True):
+    """In-place form of `feature_dropout`: zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+
+    Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Tompson et al., 2014, arXiv 1411.4280.
+    """
+    h = _fast.flam_feature_dropout_(input._h, p, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def alpha_dropout(input, p=0.5, training=True):
+    """Dropout that keeps mean and variance of a normal input: dropped elements take the least value
+    of SELU.
+
+    - `input`: any shape; floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    h = _fast.flam_alpha_dropout(input._h, p, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def alpha_dropout_(input, p=0.5, training=True):
+    """In-place form of `alpha_dropout`: dropout that keeps mean and variance of a normal input:
+
+    Dropout that keeps mean and variance of a normal input: dropped elements take the least value
+    of SELU.
+
+    - `input`: any shape; floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    h = _fast.flam_alpha_dropout_(input._h, p, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def feature_alpha_dropout(input, p=0.5, training=True):
+    """Alpha dropout of whole channels.
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    """
+    h = _fast.flam_feature_alpha_dropout(input._h, p, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def feature_alpha_dropout_(input, p=0.5, training=True):
+    """In-place form of `feature_alpha_dropout`: alpha dropout of whole channels.
+
+    Alpha dropout of whole channels.
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    """
+    h = _fast.flam_feature_alpha_dropout_(input._h, p, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lstm(input, hx, params, has_biases=True, num_layers=1, dropout=0, train=False, bidirectional=False, batch_first=False, batch_sizes=None):
+    """Long short-term memory over sequences.
+
+    - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features], or packed [sum of lengths, features].
+    - `hx`: two initial states, [layers * directions, n, hidden], the second for cells; the first of the projected size.
+    - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases, then w_hr with projections.
+    - `has_biases`: whether there are biases; default true (1).
+    - `num_layers`: how many layers; default 1.
+    - `dropout`: probability of dropping results between layers; default 0.
+    - `train`: whether dropout drops; default false.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `batch_first`: whether n is the first dimension; default false.
+    - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default none.
+    - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as `input`.
+    - `out_h`: last states, shape of the initial ones.
+    - `out_c`: last cells.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError` for another number of parameters; `DeviceMismatchError`.
+    - source: Hochreiter and Schmidhuber, 1997, Neural Computation 9.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_lstm(input._h, [_t._h for _t in hx], _len(hx), [_t._h for _t in params], _len(params), has_biases, num_layers, dropout, train, bidirectional, batch_first, _NULL if batch_sizes is None else batch_sizes._h, _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])
+
+
+def gru(input, hx, params, has_biases=True, num_layers=1, dropout=0, train=False, bidirectional=False, batch_first=False, batch_sizes=None):
+    """Gated recurrent units over sequences.
+
+    - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features], or packed [sum of lengths, features].
+    - `hx`: initial states, [layers * directions, n, hidden].
+    - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+    - `has_biases`: whether there are biases; default true (1).
+    - `num_layers`: how many layers; default 1.
+    - `dropout`: probability of dropping results between layers; default 0.
+    - `train`: whether dropout drops; default false.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `batch_first`: whether n is the first dimension; default false.
+    - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default none.
+    - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as `input`.
+    - `out_h`: last states, shape of the initial ones.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError` for another number of parameters; `DeviceMismatchError`.
+    - source: Cho et al., 2014, arXiv 1406.1078.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_gru(input._h, hx._h, [_t._h for _t in params], _len(params), has_biases, num_layers, dropout, train, bidirectional, batch_first, _NULL if batch_sizes is None else batch_sizes._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def rnn_tanh(input, hx, params, has_biases=True, num_layers=1, dropout=0, train=False, bidirectional=False, batch_first=False, batch_sizes=None):
+    """Elman network over sequences, with tanh.
+
+    - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features], or packed [sum of lengths, features].
+    - `hx`: initial states, [layers * directions, n, hidden].
+    - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+    - `has_biases`: whether there are biases; default true (1).
+    - `num_layers`: how many layers; default 1.
+    - `dropout`: probability of dropping results between layers; default 0.
+    - `train`: whether dropout drops; default false.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `batch_first`: whether n is the first dimension; default false.
+    - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default none.
+    - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as `input`.
+    - `out_h`: last states, shape of the initial ones.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError` for another number of parameters; `DeviceMismatchError`.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_rnn_tanh(input._h, hx._h, [_t._h for _t in params], _len(params), has_biases, num_layers, dropout, train, bidirectional, batch_first, _NULL if batch_sizes is None else batch_sizes._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def rnn_relu(input, hx, params, has_biases=True, num_layers=1, dropout=0, train=False, bidirectional=False, batch_first=False, batch_sizes=None):
+    """Elman network over sequences, with ReLU.
+
+    - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features], or packed [sum of lengths, features].
+    - `hx`: initial states, [layers * directions, n, hidden].
+    - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+    - `has_biases`: whether there are biases; default true (1).
+    - `num_layers`: how many layers; default 1.
+    - `dropout`: probability of dropping results between layers; default 0.
+    - `train`: whether dropout drops; default false.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `batch_first`: whether n is the first dimension; default false.
+    - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default none.
+    - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as `input`.
+    - `out_h`: last states, shape of the initial ones.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError` for another number of parameters; `DeviceMismatchError`.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_rnn_relu(input._h, hx._h, [_t._h for _t in params], _len(params), has_biases, num_layers, dropout, train, bidirectional, batch_first, _NULL if batch_sizes is None else batch_sizes._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of long short-term memory.
+
+    - `input`: [n, features].
+    - `hx`: hidden state and cell, [n, hidden] each.
+    - `w_ih`: [gates * hidden, features].
+    - `w_hh`: [gates * hidden, hidden].
+    - `b_ih`: [gates * hidden]; default none.
+    - `b_hh`: [gates * hidden]; default none.
+    - `out_h`: the new hidden state.
+    - `out_c`: the new cell.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_lstm_cell(input._h, [_t._h for _t in hx], _len(hx), w_ih._h, w_hh._h, _NULL if b_ih is None else b_ih._h, _NULL if b_hh is None else b_hh._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of a gated recurrent unit.
+
+    - `input`: [n, features].
+    - `hx`: hidden state, [n, hidden].
+    - `w_ih`: [gates * hidden, features].
+    - `w_hh`: [gates * hidden, hidden].
+    - `b_ih`: [gates * hidden]; default none.
+    - `b_hh`: [gates * hidden]; default none.
+    - returns: the new hidden state, [n, hidden].
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_gru_cell(input._h, hx._h, w_ih._h, w_hh._h, _NULL if b_ih is None else b_ih._h, _NULL if b_hh is None else b_hh._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of an Elman network with tanh.
+
+    - `input`: [n, features].
+    - `hx`: hidden state, [n, hidden].
+    - `w_ih`: [gates * hidden, features].
+    - `w_hh`: [gates * hidden, hidden].
+    - `b_ih`: [gates * hidden]; default none.
+    - `b_hh`: [gates * hidden]; default none.
+    - returns: the new hidden state, [n, hidden].
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_rnn_tanh_cell(input._h, hx._h, w_ih._h, w_hh._h, _NULL if b_ih is None else b_ih._h, _NULL if b_hh is None else b_hh._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of an Elman network with ReLU.
+
+    - `input`: [n, features].
+    - `hx`: hidden state, [n, hidden].
+    - `w_ih`: [gates * hidden, features].
+    - `w_hh`: [gates * hidden, hidden].
+    - `b_ih`: [gates * hidden]; default none.
+    - `b_hh`: [gates * hidden]; default none.
+    - returns: the new hidden state, [n, hidden].
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_rnn_relu_cell(input._h, hx._h, w_ih._h, w_hh._h, _NULL if b_ih is None else b_ih._h, _NULL if b_hh is None else b_hh._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -11738,7 +13480,7 @@ def quantile(input, q, dim=None, keepdim=False, interpolation='linear'):
     - returns: `input`'s shape without `dim`, behind a dimension of `q`'s size where `q` is 1-d.
     - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
     """
-    h = _blocking.flam_quantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation])
+    h = _blocking.flam_quantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_quantile_interpolation[interpolation])
     if not h:
         return _none()
     return _wrap(h)
@@ -11758,7 +13500,7 @@ def quantile_out(input, q, dim=None, keepdim=False, interpolation='linear', out=
     - returns: `out`, another handle to the same tensor.
     - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
     """
-    h = _blocking.flam_quantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation], out._h)
+    h = _blocking.flam_quantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_quantile_interpolation[interpolation], out._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -11775,7 +13517,7 @@ def nanquantile(input, q, dim=None, keepdim=False, interpolation='linear'):
     - returns: `input`'s shape without `dim`, behind a dimension of `q`'s size where `q` is 1-d; NaN where there is no number.
     - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
     """
-    h = _blocking.flam_nanquantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation])
+    h = _blocking.flam_nanquantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_quantile_interpolation[interpolation])
     if not h:
         return _none()
     return _wrap(h)
@@ -11795,7 +13537,7 @@ def nanquantile_out(input, q, dim=None, keepdim=False, interpolation='linear', o
     - returns: `out`, another handle to the same tensor.
     - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
     """
-    h = _blocking.flam_nanquantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation], out._h)
+    h = _blocking.flam_nanquantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_quantile_interpolation[interpolation], out._h)
     if not h:
         return _none()
     return _wrap(h)

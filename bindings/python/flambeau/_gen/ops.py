@@ -26,20 +26,36 @@ _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmea
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
 _E_flam_scatter_rule = {'unspecified': 0, 'sum': 1, 'prod': 2, 'mean': 3, 'amax': 4, 'amin': 5}
 _E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
+_E_flam_recurrent = {'unspecified': 0, 'rnn_tanh': 1, 'rnn_relu': 2, 'lstm': 3, 'gru': 4}
+_E_flam_bag = {'unspecified': 0, 'sum': 1, 'mean': 2, 'max': 3}
+_E_flam_interpolation = {'unspecified': 0, 'nearest': 1, 'linear': 2, 'bilinear': 3, 'bicubic': 4, 'trilinear': 5, 'area': 6, 'nearest_exact': 7}
+_E_flam_grid_padding = {'unspecified': 0, 'zeros': 1, 'border': 2, 'reflection': 3}
 _E_flam_index_kind = {'unspecified': 0, 'int': 1, 'slice': 2, 'ellipsis': 3, 'newaxis': 4, 'bool': 5, 'tensor': 6}
 _E_flam_fan = {'unspecified': 0, 'in': 1, 'out': 2}
 _E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
 _E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gelu': 4, 'silu': 5, 'identity': 6}
 _E_flam_cdist_mode = {'unspecified': 0, 'use_mm_for_euclid_dist_if_necessary': 1, 'use_mm_for_euclid_dist': 2, 'donot_use_mm_for_euclid_dist': 3}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
+_E_flam_padding = {'unspecified': 0, 'constant': 1, 'reflect': 2, 'replicate': 3, 'circular': 4}
 _E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
 _E_flam_side = {'unspecified': 0, 'left': 1, 'right': 2}
-_E_flam_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}
+_E_flam_quantile_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}
 _R_var_mean = _result("var_mean", ('var', 'mean'))
 _R_var_mean_unbiased = _result("var_mean", ('var', 'mean'))
 _R_std_mean = _result("std_mean", ('std', 'mean'))
 _R_std_mean_unbiased = _result("std_mean", ('std', 'mean'))
 _R_aminmax = _result("aminmax", ('min', 'max'))
+_R_max_pool1d_with_indices = _result("max_pool1d_with_indices", ('values', 'indices'))
+_R_adaptive_max_pool1d = _result("adaptive_max_pool1d_with_indices", ('values', 'indices'))
+_R_max_pool2d_with_indices = _result("max_pool2d_with_indices", ('values', 'indices'))
+_R_adaptive_max_pool2d = _result("adaptive_max_pool2d_with_indices", ('values', 'indices'))
+_R_max_pool3d_with_indices = _result("max_pool3d_with_indices", ('values', 'indices'))
+_R_adaptive_max_pool3d = _result("adaptive_max_pool3d_with_indices", ('values', 'indices'))
+_R_lstm = _result("lstm", ('output', 'h', 'c'))
+_R_gru = _result("gru", ('output', 'h'))
+_R_rnn_tanh = _result("rnn_tanh", ('output', 'h'))
+_R_rnn_relu = _result("rnn_relu", ('output', 'h'))
+_R_lstm_cell = _result("lstm_cell", ('h', 'c'))
 _R_max_dim = _result("max", ('values', 'indices'))
 _R_min_dim = _result("min", ('values', 'indices'))
 _R_cummax = _result("cummax", ('values', 'indices'))
@@ -975,6 +991,216 @@ def _log_softmax(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
 
 _log_softmax.__name__ = _log_softmax.__qualname__ = "log_softmax"
 
+_S_glu = (("input", "tensor", None, ""), ("dim", "int", None, "o"),)
+
+
+def _glu(input, dim=-1, *, axis=_UNSET):
+    """Gated linear unit, `a * sigmoid(b)` of the halves a and b.
+
+    - `input`: any shape; floating point.
+    - `dim`: the dimension to halve; default -1.
+    - returns: half of `input` along `dim`.
+    - errors: `ShapeError` where the size is odd; `OutOfRangeError`.
+    - source: Dauphin et al., 2016, arXiv 1612.08083.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_glu(input._h, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_glu, "glu", _S_glu, (input, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_glu.__name__ = _glu.__qualname__ = "glu"
+
+_S_prelu = (("input", "tensor", None, ""), ("weight", "tensor", None, ""),)
+
+
+def _prelu(input, weight):
+    """`x` where it is positive, else `weight * x`, with a learned weight.
+
+    - `input`: [n, c, ...], floating point.
+    - `weight`: [c] or one element.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` where `weight` is neither.
+    - source: He et al., 2015, arXiv 1502.01852.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    try:
+        h = _fast.flam_prelu(input._h, weight._h)
+    except _RETRY:
+        h = _slow(_fast.flam_prelu, "prelu", _S_prelu, (input, weight))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_prelu.__name__ = _prelu.__qualname__ = "prelu"
+
+_S_rrelu = (("input", "tensor", None, ""), ("lower", "double", None, "o"), ("upper", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _rrelu(input, lower=0.125, upper=0.3333333333333333, training=False):
+    """`x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in training and their middle otherwise.
+
+    `x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in
+    training and their middle otherwise.
+
+    - `input`: any shape; floating point.
+    - `lower`: least slope; default 1/8.
+    - `upper`: greatest slope; default 1/3.
+    - `training`: whether slopes are drawn; default false.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point.
+    - source: Xu et al., 2015, arXiv 1505.00853.
+    """
+    try:
+        h = _fast.flam_rrelu(input._h, lower, upper, training)
+    except _RETRY:
+        h = _slow(_fast.flam_rrelu, "rrelu", _S_rrelu, (input, lower, upper, training))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_rrelu.__name__ = _rrelu.__qualname__ = "rrelu"
+
+def _F_rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False):
+    """`x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in training and their middle otherwise.
+
+    `x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in
+    training and their middle otherwise.
+
+    - `input`: any shape; floating point.
+    - `lower`: least slope; default 1/8.
+    - `upper`: greatest slope; default 1/3.
+    - `training`: whether slopes are drawn; default false.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point.
+    - source: Xu et al., 2015, arXiv 1505.00853.
+    """
+    return _rrelu_(input, lower, upper, training) if inplace else _rrelu(input, lower, upper, training)
+
+
+_F_rrelu.__name__ = _F_rrelu.__qualname__ = "rrelu"
+
+_S_rrelu_ = (("input", "tensor", None, ""), ("lower", "double", None, "o"), ("upper", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False):
+    """In-place form of `rrelu`: `x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in training and their middle otherwise.
+
+    `x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in
+    training and their middle otherwise.
+
+    - `input`: any shape; floating point.
+    - `lower`: least slope; default 1/8.
+    - `upper`: greatest slope; default 1/3.
+    - `training`: whether slopes are drawn; default false.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `DtypeError` where `input` is not floating point.
+    - source: Xu et al., 2015, arXiv 1505.00853.
+    """
+    try:
+        h = _fast.flam_rrelu_(input._h, lower, upper, training)
+    except _RETRY:
+        h = _slow(_fast.flam_rrelu_, "rrelu_", _S_rrelu_, (input, lower, upper, training))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_rrelu_.__name__ = _rrelu_.__qualname__ = "rrelu_"
+
+_S_hardshrink = (("input", "tensor", None, ""), ("lambd", "double", None, "o"),)
+
+
+def _hardshrink(input, lambd=0.5):
+    """`x` where `|x|` is above `lambd`, else 0.
+
+    - `input`: any shape; floating point.
+    - `lambd`: the threshold; default 0.5.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_hardshrink(input._h, lambd)
+    except _RETRY:
+        h = _slow(_fast.flam_hardshrink, "hardshrink", _S_hardshrink, (input, lambd))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hardshrink.__name__ = _hardshrink.__qualname__ = "hardshrink"
+
+_S_softshrink = (("input", "tensor", None, ""), ("lambd", "double", None, "o"),)
+
+
+def _softshrink(input, lambd=0.5):
+    """`x - lambd` above `lambd`, `x + lambd` below `-lambd`, else 0.
+
+    - `input`: any shape; floating point.
+    - `lambd`: the threshold, not negative; default 0.5.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point. `InvalidArgumentError` for a negative `lambd`.
+    """
+    try:
+        h = _fast.flam_softshrink(input._h, lambd)
+    except _RETRY:
+        h = _slow(_fast.flam_softshrink, "softshrink", _S_softshrink, (input, lambd))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_softshrink.__name__ = _softshrink.__qualname__ = "softshrink"
+
+_S_gumbel_softmax = (("input", "tensor", None, ""), ("tau", "double", None, "o"), ("hard", "bool", None, "o"), ("eps", "double", None, "o"), ("dim", "int", None, "o"),)
+
+
+def _gumbel_softmax(input, tau=1, hard=False, eps=1e-10, dim=-1, *, axis=_UNSET):
+    """Softmax of logits with Gumbel noise: a sample of one of the classes that can be differentiated.
+
+    - `input`: any shape; floating point.
+    - `tau`: temperature, above 0; default 1.
+    - `hard`: whether the result is one-hot, with the gradient of the soft one; default false.
+    - `eps`: has no effect; default 1e-10.
+    - `dim`: the dimension of the classes; default -1.
+    - returns: shape and dtype of `input`.
+    - errors: `OutOfRangeError`; `DtypeError`.
+    - source: Jang, Gu and Poole, 2016, arXiv 1611.01144.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_gumbel_softmax(input._h, tau, hard, eps, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_gumbel_softmax, "gumbel_softmax", _S_gumbel_softmax, (input, tau, hard, eps, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_gumbel_softmax.__name__ = _gumbel_softmax.__qualname__ = "gumbel_softmax"
+
 _S_rot90 = (("input", "tensor", None, ""), ("k", "int", None, "o"), ("dims", "ints?", None, "o"),)
 
 
@@ -1500,6 +1726,43 @@ def _fill_diagonal_(input, fill_value, wrap=False):
 
 
 _fill_diagonal_.__name__ = _fill_diagonal_.__qualname__ = "fill_diagonal_"
+
+_S_scaled_dot_product_attention = (("query", "tensor", None, ""), ("key", "tensor", None, ""), ("value", "tensor", None, ""), ("attn_mask", "tensor?", None, "o"), ("dropout_p", "double", None, "o"), ("is_causal", "bool", None, "o"), ("scale", "double?", None, "o"), ("enable_gqa", "bool", None, "o"),)
+
+
+def _scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0, is_causal=False, scale=None, enable_gqa=False):
+    """`softmax(query key^T scale + mask) value`.
+
+    - `query`: [..., heads, length, e], floating point.
+    - `key`: [..., heads, keys, e].
+    - `value`: [..., heads, keys, v].
+    - `attn_mask`: shape that broadcasts to [..., heads, length, keys]: bool, true where a key counts, or added to the scores; default none.
+    - `dropout_p`: probability of dropping a weight; default 0.
+    - `is_causal`: whether later keys count for nothing; default false.
+    - `scale`: of the scores; default 1 / sqrt(e).
+    - `enable_gqa`: whether heads of `key` and `value` serve several of `query`; default false.
+    - returns: [..., heads, length, v].
+    - errors: `ShapeError`; `InvalidArgumentError`; `DtypeError`; `DeviceMismatchError`.
+    - source: Vaswani et al., 2017, arXiv 1706.03762.
+    """
+    if key.__class__ in _NUMBERS:
+        key = _scalar(key)
+    if value.__class__ in _NUMBERS:
+        value = _scalar(value)
+    if attn_mask.__class__ in _NUMBERS:
+        attn_mask = _scalar(attn_mask)
+    try:
+        h = _fast.flam_scaled_dot_product_attention(query._h, key._h, value._h, _NULL if attn_mask is None else attn_mask._h, dropout_p, is_causal, _NULL if scale is None else (scale,), enable_gqa)
+    except _RETRY:
+        h = _slow(_fast.flam_scaled_dot_product_attention, "scaled_dot_product_attention", _S_scaled_dot_product_attention, (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_scaled_dot_product_attention.__name__ = _scaled_dot_product_attention.__qualname__ = "scaled_dot_product_attention"
 
 _S_add = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("alpha", "double", None, "ko"),)
 
@@ -3312,6 +3575,130 @@ def _conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padd
 
 _conv_transpose2d.__name__ = _conv_transpose2d.__qualname__ = "conv_transpose2d"
 
+_S_conv3d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bias", "tensor?", None, "o"), ("stride", "ints", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("groups", "int", None, "o"),)
+
+
+def _conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution (cross-correlation) in three dimensions.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `weight`: [o, c / groups, kd, kh, kw], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: distance of the windows; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `groups`: number of separate groups of channels; default 1.
+    - returns: [n, o, d', h', w'], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1, without n where `input` has none.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_conv3d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), dilation, _len(dilation), groups)
+    except _RETRY:
+        h = _slow(_fast.flam_conv3d, "conv3d", _S_conv3d, (input, weight, bias, stride, padding, dilation, groups))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_conv3d.__name__ = _conv3d.__qualname__ = "conv3d"
+
+_S_conv_transpose1d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bias", "tensor?", None, "o"), ("stride", "ints", None, "o"), ("padding", "ints", None, "o"), ("output_padding", "ints", None, "o"), ("groups", "int", None, "o"), ("dilation", "ints", None, "o"),)
+
+
+def _conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `weight`: [c, o / groups, k], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: of the convolution it transposes; default 1.
+    - `padding`: of the convolution it transposes; default 0.
+    - `output_padding`: added to one side of the result; default 0.
+    - `groups`: number of separate groups of channels; default 1.
+    - `dilation`: distance of the window's elements; default 1.
+    - returns: [n, o, l'], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if output_padding.__class__ is _int:
+        output_padding = (output_padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_conv_transpose1d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), output_padding, _len(output_padding), groups, dilation, _len(dilation))
+    except _RETRY:
+        h = _slow(_fast.flam_conv_transpose1d, "conv_transpose1d", _S_conv_transpose1d, (input, weight, bias, stride, padding, output_padding, groups, dilation))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_conv_transpose1d.__name__ = _conv_transpose1d.__qualname__ = "conv_transpose1d"
+
+_S_conv_transpose3d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bias", "tensor?", None, "o"), ("stride", "ints", None, "o"), ("padding", "ints", None, "o"), ("output_padding", "ints", None, "o"), ("groups", "int", None, "o"), ("dilation", "ints", None, "o"),)
+
+
+def _conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
+    op.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `weight`: [c, o / groups, kd, kh, kw], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: of the convolution it transposes; default 1.
+    - `padding`: of the convolution it transposes; default 0.
+    - `output_padding`: added to one side of the result; default 0.
+    - `groups`: number of separate groups of channels; default 1.
+    - `dilation`: distance of the window's elements; default 1.
+    - returns: [n, o, d', h', w'], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if output_padding.__class__ is _int:
+        output_padding = (output_padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_conv_transpose3d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), output_padding, _len(output_padding), groups, dilation, _len(dilation))
+    except _RETRY:
+        h = _slow(_fast.flam_conv_transpose3d, "conv_transpose3d", _S_conv_transpose3d, (input, weight, bias, stride, padding, output_padding, groups, dilation))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_conv_transpose3d.__name__ = _conv_transpose3d.__qualname__ = "conv_transpose3d"
+
 _S_empty = (("size", "ints", None, "v"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
 
 
@@ -3951,6 +4338,297 @@ def _is_deterministic_algorithms_warn_only_enabled():
 
 
 _is_deterministic_algorithms_warn_only_enabled.__name__ = _is_deterministic_algorithms_warn_only_enabled.__qualname__ = "is_deterministic_algorithms_warn_only_enabled"
+
+_S_cosine_similarity = (("x1", "tensor", None, ""), ("x2", "tensor", None, ""), ("dim", "int", None, "o"), ("eps", "double", None, "o"),)
+
+
+def _cosine_similarity(x1, x2, dim=1, eps=1e-8, *, axis=_UNSET):
+    """Cosine of the angle between vectors, `x1 . x2 / (max(|x1|, eps) max(|x2|, eps))`.
+
+    - `x1`: any shape; floating point.
+    - `x2`: shape that broadcasts with `x1`'s.
+    - `dim`: the dimension that holds the vectors; default 1.
+    - `eps`: least norm; default 1e-8.
+    - returns: the broadcast shape without `dim`.
+    - errors: `ShapeError`; `DtypeError` where the promoted dtype is not floating point.
+    """
+    if x2.__class__ in _NUMBERS:
+        x2 = _scalar(x2)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_cosine_similarity(x1._h, x2._h, dim, eps)
+    except _RETRY:
+        h = _slow(_fast.flam_cosine_similarity, "cosine_similarity", _S_cosine_similarity, (x1, x2, dim, eps))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cosine_similarity.__name__ = _cosine_similarity.__qualname__ = "cosine_similarity"
+
+_S_pairwise_distance = (("x1", "tensor", None, ""), ("x2", "tensor", None, ""), ("p", "double", None, "o"), ("eps", "double", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _pairwise_distance(x1, x2, p=2, eps=1e-6, keepdim=False, *, keepdims=_UNSET):
+    """Norm of the difference of vectors, `|x1 - x2 + eps|_p`.
+
+    - `x1`: [..., d], floating point.
+    - `x2`: shape that broadcasts with `x1`'s.
+    - `p`: exponent of the norm; default 2.
+    - `eps`: added to the difference; default 1e-6.
+    - `keepdim`: whether the last dimension stays with size 1; default false.
+    - returns: the broadcast shape without its last dimension.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if x2.__class__ in _NUMBERS:
+        x2 = _scalar(x2)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_pairwise_distance(x1._h, x2._h, p, eps, keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_pairwise_distance, "pairwise_distance", _S_pairwise_distance, (x1, x2, p, eps, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_pairwise_distance.__name__ = _pairwise_distance.__qualname__ = "pairwise_distance"
+
+_S_embedding_renorm_ = (("weight", "tensor", None, ""), ("indices", "tensor", None, ""), ("max_norm", "double", None, ""), ("norm_type", "double", None, "o"),)
+
+
+def _embedding_renorm_(weight, indices, max_norm, norm_type=2):
+    """Scales those rows of a table that are looked up and whose norm is above a limit down to it.
+
+    - `weight`: [rows, columns], floating point; changed in place.
+    - `indices`: int64, any shape.
+    - `max_norm`: the limit.
+    - `norm_type`: exponent of the norm; default 2.
+    - returns: `weight`.
+    - errors: `OutOfRangeError`; `DtypeError`.
+    """
+    if indices.__class__ in _NUMBERS:
+        indices = _scalar(indices)
+    try:
+        h = _fast.flam_embedding_renorm_(weight._h, indices._h, max_norm, norm_type)
+    except _RETRY:
+        h = _slow(_fast.flam_embedding_renorm_, "embedding_renorm_", _S_embedding_renorm_, (weight, indices, max_norm, norm_type))
+    if not h:
+        _raise()
+    _rel(h)
+    return weight
+
+
+_embedding_renorm_.__name__ = _embedding_renorm_.__qualname__ = "embedding_renorm_"
+
+_S_grid_sample = (("input", "tensor", None, ""), ("grid", "tensor", None, ""), ("mode", "enum", _E_flam_interpolation, "o"), ("padding_mode", "enum", _E_flam_grid_padding, "o"), ("align_corners", "bool?", None, "o"),)
+
+
+def _grid_sample(input, grid, mode='bilinear', padding_mode='zeros', align_corners=None):
+    """Samples images or volumes at places between -1 and 1.
+
+    - `input`: [n, c, h, w] or [n, c, d, h, w], floating point.
+    - `grid`: [n, h', w', 2] or [n, d', h', w', 3]: x, y (and z), dtype of `input`.
+    - `mode`: bilinear, nearest or bicubic (4-d); default bilinear.
+    - `padding_mode`: zeros, border or reflection; default zeros.
+    - `align_corners`: whether -1 and 1 are the centres of the outer pixels; default false: their outer edges.
+    - returns: [n, c, h', w'] or [n, c, d', h', w'].
+    - errors: `ShapeError`; `InvalidArgumentError`; `DtypeError`.
+    """
+    if grid.__class__ in _NUMBERS:
+        grid = _scalar(grid)
+    try:
+        h = _fast.flam_grid_sample(input._h, grid._h, _E_flam_interpolation[mode], _E_flam_grid_padding[padding_mode], _NULL if align_corners is None else (align_corners,))
+    except _RETRY:
+        h = _slow(_fast.flam_grid_sample, "grid_sample", _S_grid_sample, (input, grid, mode, padding_mode, align_corners))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_grid_sample.__name__ = _grid_sample.__qualname__ = "grid_sample"
+
+_S_affine_grid = (("theta", "tensor", None, ""), ("size", "ints", None, ""), ("align_corners", "bool?", None, "o"),)
+
+
+def _affine_grid(theta, size, align_corners=None):
+    """The grid of places that an affine map takes the pixels of an image to.
+
+    - `theta`: [n, 2, 3] or [n, 3, 4], floating point.
+    - `size`: n, c, h, w or n, c, d, h, w of the result of sampling.
+    - `align_corners`: whether -1 and 1 are the centres of the outer pixels; default false.
+    - returns: [n, h, w, 2] or [n, d, h, w, 3].
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    if size.__class__ is _int:
+        size = (size,)
+    try:
+        h = _fast.flam_affine_grid(theta._h, size, _len(size), _NULL if align_corners is None else (align_corners,))
+    except _RETRY:
+        h = _slow(_fast.flam_affine_grid, "affine_grid", _S_affine_grid, (theta, size, align_corners))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_affine_grid.__name__ = _affine_grid.__qualname__ = "affine_grid"
+
+_S_pixel_shuffle = (("input", "tensor", None, ""), ("upscale_factor", "int", None, ""),)
+
+
+def _pixel_shuffle(input, upscale_factor):
+    """Turns channels into a finer image, [c r^2, h, w] into [c, h r, w r].
+
+    - `input`: [..., c r^2, h, w].
+    - `upscale_factor`: r.
+    - returns: [..., c, h r, w r].
+    - errors: `ShapeError` where r^2 does not divide the channels.
+    - source: Shi et al., 2016, arXiv 1609.05158.
+    """
+    try:
+        h = _fast.flam_pixel_shuffle(input._h, upscale_factor)
+    except _RETRY:
+        h = _slow(_fast.flam_pixel_shuffle, "pixel_shuffle", _S_pixel_shuffle, (input, upscale_factor))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_pixel_shuffle.__name__ = _pixel_shuffle.__qualname__ = "pixel_shuffle"
+
+_S_pixel_unshuffle = (("input", "tensor", None, ""), ("downscale_factor", "int", None, ""),)
+
+
+def _pixel_unshuffle(input, downscale_factor):
+    """Turns an image into channels of a coarser one, the inverse of `pixel_shuffle`.
+
+    - `input`: [..., c, h r, w r].
+    - `downscale_factor`: r.
+    - returns: [..., c r^2, h, w].
+    - errors: `ShapeError` where r does not divide a size.
+    """
+    try:
+        h = _fast.flam_pixel_unshuffle(input._h, downscale_factor)
+    except _RETRY:
+        h = _slow(_fast.flam_pixel_unshuffle, "pixel_unshuffle", _S_pixel_unshuffle, (input, downscale_factor))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_pixel_unshuffle.__name__ = _pixel_unshuffle.__qualname__ = "pixel_unshuffle"
+
+_S_channel_shuffle = (("input", "tensor", None, ""), ("groups", "int", None, ""),)
+
+
+def _channel_shuffle(input, groups):
+    """Interleaves groups of channels.
+
+    - `input`: [n, c, ...].
+    - `groups`: divides c.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    - source: Zhang et al., 2017, arXiv 1707.01083.
+    """
+    try:
+        h = _fast.flam_channel_shuffle(input._h, groups)
+    except _RETRY:
+        h = _slow(_fast.flam_channel_shuffle, "channel_shuffle", _S_channel_shuffle, (input, groups))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_channel_shuffle.__name__ = _channel_shuffle.__qualname__ = "channel_shuffle"
+
+_S_im2col = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("dilation", "ints", None, "o"), ("padding", "ints", None, "o"), ("stride", "ints", None, "o"),)
+
+
+def _im2col(input, kernel_size, dilation=1, padding=0, stride=1):
+    """Windows of images as columns.
+
+    - `input`: [n, c, h, w] or [c, h, w].
+    - `kernel_size`: size of the window.
+    - `dilation`: distance of the window's elements; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `stride`: distance of the windows; default 1.
+    - returns: [n, c kh kw, windows], without n where `input` has none.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    try:
+        h = _fast.flam_im2col(input._h, kernel_size, _len(kernel_size), dilation, _len(dilation), padding, _len(padding), stride, _len(stride))
+    except _RETRY:
+        h = _slow(_fast.flam_im2col, "im2col", _S_im2col, (input, kernel_size, dilation, padding, stride))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_im2col.__name__ = _im2col.__qualname__ = "im2col"
+
+_S_col2im = (("input", "tensor", None, ""), ("output_size", "ints", None, ""), ("kernel_size", "ints", None, ""), ("dilation", "ints", None, "o"), ("padding", "ints", None, "o"), ("stride", "ints", None, "o"),)
+
+
+def _col2im(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """Sums columns into the images whose windows they are: the transpose of `im2col`.
+
+    - `input`: [n, c kh kw, windows] or [c kh kw, windows].
+    - `output_size`: h and w of the images.
+    - `kernel_size`: size of the window.
+    - `dilation`: distance of the window's elements; default 1.
+    - `padding`: cut off at both ends; default 0.
+    - `stride`: distance of the windows; default 1.
+    - returns: [n, c, h, w], without n where `input` has none.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    if output_size.__class__ is _int:
+        output_size = (output_size,)
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    try:
+        h = _fast.flam_col2im(input._h, output_size, _len(output_size), kernel_size, _len(kernel_size), dilation, _len(dilation), padding, _len(padding), stride, _len(stride))
+    except _RETRY:
+        h = _slow(_fast.flam_col2im, "col2im", _S_col2im, (input, output_size, kernel_size, dilation, padding, stride))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_col2im.__name__ = _col2im.__qualname__ = "col2im"
 
 _S_index_select = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""),)
 
@@ -5378,6 +6056,333 @@ def _kl_div(input, target, reduction='mean', log_target=False, *, size_average=N
 
 _kl_div.__name__ = _kl_div.__qualname__ = "kl_div"
 
+_S_margin_ranking_loss = (("input1", "tensor", None, ""), ("input2", "tensor", None, ""), ("target", "tensor", None, ""), ("margin", "double", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _margin_ranking_loss(input1, input2, target, margin=0, reduction='mean', *, size_average=None, reduce=None):
+    """`max(0, -target (input1 - input2) + margin)`.
+
+    - `input1`: any shape; floating point.
+    - `input2`: shape that broadcasts with `input1`'s.
+    - `target`: 1 where `input1` should be the greater, -1 where `input2`.
+    - `margin`: the margin; default 0.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if input2.__class__ in _NUMBERS:
+        input2 = _scalar(input2)
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_margin_ranking_loss(input1._h, input2._h, target._h, margin, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_margin_ranking_loss, "margin_ranking_loss", _S_margin_ranking_loss, (input1, input2, target, margin, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_margin_ranking_loss.__name__ = _margin_ranking_loss.__qualname__ = "margin_ranking_loss"
+
+_S_hinge_embedding_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("margin", "double", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _hinge_embedding_loss(input, target, margin=1, reduction='mean', *, size_average=None, reduce=None):
+    """`x` where the target is 1, `max(0, margin - x)` where it is -1.
+
+    - `input`: any shape; floating point.
+    - `target`: 1 or -1, shape of `input`.
+    - `margin`: the margin; default 1.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_hinge_embedding_loss(input._h, target._h, margin, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_hinge_embedding_loss, "hinge_embedding_loss", _S_hinge_embedding_loss, (input, target, margin, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hinge_embedding_loss.__name__ = _hinge_embedding_loss.__qualname__ = "hinge_embedding_loss"
+
+_S_cosine_embedding_loss = (("input1", "tensor", None, ""), ("input2", "tensor", None, ""), ("target", "tensor", None, ""), ("margin", "double", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _cosine_embedding_loss(input1, input2, target, margin=0, reduction='mean', *, size_average=None, reduce=None):
+    """`1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1.
+
+    - `input1`: [n, d] or [d], floating point.
+    - `input2`: shape of `input1`.
+    - `target`: 1 or -1, [n] or 0-d.
+    - `margin`: the margin; default 0.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if input2.__class__ in _NUMBERS:
+        input2 = _scalar(input2)
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_cosine_embedding_loss(input1._h, input2._h, target._h, margin, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_cosine_embedding_loss, "cosine_embedding_loss", _S_cosine_embedding_loss, (input1, input2, target, margin, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cosine_embedding_loss.__name__ = _cosine_embedding_loss.__qualname__ = "cosine_embedding_loss"
+
+_S_triplet_margin_loss = (("anchor", "tensor", None, ""), ("positive", "tensor", None, ""), ("negative", "tensor", None, ""), ("margin", "double", None, "o"), ("p", "double", None, "o"), ("eps", "double", None, "o"), ("swap", "bool", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _triplet_margin_loss(anchor, positive, negative, margin=1, p=2, eps=1e-6, swap=False, reduction='mean', *, size_average=None, reduce=None):
+    """`max(0, |anchor - positive|_p - |anchor - negative|_p + margin)`.
+
+    - `anchor`: [n, d] or [d], floating point.
+    - `positive`: shape of `anchor`.
+    - `negative`: shape of `anchor`.
+    - `margin`: the margin, above 0; default 1.
+    - `p`: exponent of the norm; default 2.
+    - `eps`: added to the differences; default 1e-6.
+    - `swap`: whether the distance from positive to negative counts where it is the smaller; default false.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    - source: Balntas et al., 2016, BMVC.
+    """
+    if positive.__class__ in _NUMBERS:
+        positive = _scalar(positive)
+    if negative.__class__ in _NUMBERS:
+        negative = _scalar(negative)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_triplet_margin_loss(anchor._h, positive._h, negative._h, margin, p, eps, swap, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_triplet_margin_loss, "triplet_margin_loss", _S_triplet_margin_loss, (anchor, positive, negative, margin, p, eps, swap, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_triplet_margin_loss.__name__ = _triplet_margin_loss.__qualname__ = "triplet_margin_loss"
+
+_S_soft_margin_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _soft_margin_loss(input, target, reduction='mean', *, size_average=None, reduce=None):
+    """`log(1 + exp(-target x))`.
+
+    - `input`: any shape; floating point.
+    - `target`: 1 or -1, shape of `input`.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_soft_margin_loss(input._h, target._h, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_soft_margin_loss, "soft_margin_loss", _S_soft_margin_loss, (input, target, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_soft_margin_loss.__name__ = _soft_margin_loss.__qualname__ = "soft_margin_loss"
+
+_S_multi_margin_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("p", "int", None, "o"), ("margin", "double", None, "o"), ("weight", "tensor?", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction='mean', *, size_average=None, reduce=None):
+    """`sum over j != t of max(0, margin - x[t] + x[j])^p / C`, times the weight of class t.
+
+    - `input`: [n, C] or [C], floating point.
+    - `target`: class indices, int64: [n] or 0-d.
+    - `p`: 1 or 2; default 1.
+    - `margin`: the margin; default 1.
+    - `weight`: [C], factor of each class; default none.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`. `InvalidArgumentError` for another `p`.
+    """
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_multi_margin_loss(input._h, target._h, p, margin, _NULL if weight is None else weight._h, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_multi_margin_loss, "multi_margin_loss", _S_multi_margin_loss, (input, target, p, margin, weight, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_multi_margin_loss.__name__ = _multi_margin_loss.__qualname__ = "multi_margin_loss"
+
+_S_multilabel_margin_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _multilabel_margin_loss(input, target, reduction='mean', *, size_average=None, reduce=None):
+    """`sum over classes j that are none of the targets t of max(0, 1 - (x[t] - x[j])) / C`, summed over targets.
+
+    `sum over classes j that are none of the targets t of max(0, 1 - (x[t] - x[j])) / C`, summed
+    over targets.
+
+    - `input`: [n, C] or [C], floating point.
+    - `target`: int64, shape of `input`: class indices, ended by the first -1.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_multilabel_margin_loss(input._h, target._h, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_multilabel_margin_loss, "multilabel_margin_loss", _S_multilabel_margin_loss, (input, target, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_multilabel_margin_loss.__name__ = _multilabel_margin_loss.__qualname__ = "multilabel_margin_loss"
+
+_S_multilabel_soft_margin_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("weight", "tensor?", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _multilabel_soft_margin_loss(input, target, weight=None, reduction='mean', *, size_average=None, reduce=None):
+    """Mean over classes of the binary cross entropy of logits.
+
+    - `input`: [..., C], floating point.
+    - `target`: 0 or 1, shape of `input`.
+    - `weight`: factor of each class; default none.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_multilabel_soft_margin_loss(input._h, target._h, _NULL if weight is None else weight._h, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_multilabel_soft_margin_loss, "multilabel_soft_margin_loss", _S_multilabel_soft_margin_loss, (input, target, weight, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_multilabel_soft_margin_loss.__name__ = _multilabel_soft_margin_loss.__qualname__ = "multilabel_soft_margin_loss"
+
+_S_poisson_nll_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("log_input", "bool", None, "o"), ("full", "bool", None, "o"), ("eps", "double", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction='mean', *, size_average=None, reduce=None):
+    """`exp(x) - target x`, or `x - target log(x + eps)` of a rate.
+
+    - `input`: any shape; floating point.
+    - `target`: counts, shape that broadcasts with `input`.
+    - `log_input`: whether `input` is the logarithm of the rate; default true (1).
+    - `full`: whether Stirling's term for targets above 1 is added; default false.
+    - `eps`: added to a rate; default 1e-8.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_poisson_nll_loss(input._h, target._h, log_input, full, eps, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_poisson_nll_loss, "poisson_nll_loss", _S_poisson_nll_loss, (input, target, log_input, full, eps, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_poisson_nll_loss.__name__ = _poisson_nll_loss.__qualname__ = "poisson_nll_loss"
+
+_S_gaussian_nll_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("var", "tensor", None, ""), ("full", "bool", None, "o"), ("eps", "double", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction='mean', *, size_average=None, reduce=None):
+    """`(log var + (x - target)^2 / var) / 2`, var at least eps.
+
+    - `input`: means; any shape; floating point.
+    - `target`: shape that broadcasts with `input`.
+    - `var`: variances, not negative: the shape of `input`, that with a last size of 1, or without it.
+    - `full`: whether the constant term is added; default false.
+    - `eps`: least variance; default 1e-6.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`. `InvalidArgumentError` for a negative variance on the cpu.
+    - source: Nix and Weigend, 1994, ICNN.
+    """
+    if target.__class__ in _NUMBERS:
+        target = _scalar(target)
+    if var.__class__ in _NUMBERS:
+        var = _scalar(var)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_gaussian_nll_loss(input._h, target._h, var._h, full, eps, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_gaussian_nll_loss, "gaussian_nll_loss", _S_gaussian_nll_loss, (input, target, var, full, eps, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_gaussian_nll_loss.__name__ = _gaussian_nll_loss.__qualname__ = "gaussian_nll_loss"
+
 _S_matmul = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
@@ -5760,6 +6765,38 @@ def _baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 
 
 _baddbmm_.__name__ = _baddbmm_.__qualname__ = "baddbmm_"
+
+_S_bilinear = (("input1", "tensor", None, ""), ("input2", "tensor", None, ""), ("weight", "tensor", None, ""), ("bias", "tensor?", None, "o"),)
+
+
+def _bilinear(input1, input2, weight, bias=None):
+    """`sum over i, j of input1[i] weight[o, i, j] input2[j] + bias[o]`.
+
+    - `input1`: [..., i], floating point.
+    - `input2`: [..., j], the same leading sizes.
+    - `weight`: [o, i, j].
+    - `bias`: [o]; default none.
+    - returns: [..., o].
+    - errors: `ShapeError` naming what differs; `DtypeError`; `DeviceMismatchError`.
+    """
+    if input2.__class__ in _NUMBERS:
+        input2 = _scalar(input2)
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    try:
+        h = _fast.flam_bilinear(input1._h, input2._h, weight._h, _NULL if bias is None else bias._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bilinear, "bilinear", _S_bilinear, (input1, input2, weight, bias))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bilinear.__name__ = _bilinear.__qualname__ = "bilinear"
 
 _S_addmv = (("input", "tensor", None, ""), ("mat", "tensor", None, ""), ("vec", "tensor", None, ""), ("beta", "double", None, "ko"), ("alpha", "double", None, "ko"),)
 
@@ -6784,6 +7821,206 @@ def _layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 
 _layer_norm.__name__ = _layer_norm.__qualname__ = "layer_norm"
+
+_S_group_norm = (("input", "tensor", None, ""), ("num_groups", "int", None, ""), ("weight", "tensor?", None, "o"), ("bias", "tensor?", None, "o"), ("eps", "double", None, "o"),)
+
+
+def _group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """Normalises over groups of channels, `(x - mean) / sqrt(var + eps) * weight + bias`.
+
+    - `input`: [n, c, ...], floating point.
+    - `num_groups`: divides c.
+    - `weight`: [c]; default none, for 1.
+    - `bias`: [c]; default none, for 0.
+    - `eps`: added to the variance; default 1e-5.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` where a parameter is not [c] or `num_groups` does not divide c.
+    - source: Wu and He, 2018, arXiv 1803.08494.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    try:
+        h = _fast.flam_group_norm(input._h, num_groups, _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, eps)
+    except _RETRY:
+        h = _slow(_fast.flam_group_norm, "group_norm", _S_group_norm, (input, num_groups, weight, bias, eps))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_group_norm.__name__ = _group_norm.__qualname__ = "group_norm"
+
+_S_instance_norm = (("input", "tensor", None, ""), ("running_mean", "tensor?", None, "o"), ("running_var", "tensor?", None, "o"), ("weight", "tensor?", None, "o"), ("bias", "tensor?", None, "o"), ("use_input_stats", "bool", None, "o"), ("momentum", "double", None, "o"), ("eps", "double", None, "o"),)
+
+
+def _instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+    """Normalises each channel of each instance over its positions.
+
+    - `input`: [n, c, ...], floating point.
+    - `running_mean`: [c], updated with the instances' mean; default none.
+    - `running_var`: [c], updated with the instances' unbiased variance; default none.
+    - `weight`: [c]; default none, for 1.
+    - `bias`: [c]; default none, for 0.
+    - `use_input_stats`: whether the instance's own mean and variance are used and the running ones updated; default true (1).
+    - `momentum`: share of the instances in the running statistics; default 0.1.
+    - `eps`: added to the variance; default 1e-5.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` where a parameter is not [c] or there is one position; `InvalidArgumentError` without running statistics where they are to be used.
+    - source: Ulyanov, Vedaldi and Lempitsky, 2016, arXiv 1607.08022.
+    """
+    if running_mean.__class__ in _NUMBERS:
+        running_mean = _scalar(running_mean)
+    if running_var.__class__ in _NUMBERS:
+        running_var = _scalar(running_var)
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    try:
+        h = _fast.flam_instance_norm(input._h, _NULL if running_mean is None else running_mean._h, _NULL if running_var is None else running_var._h, _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, use_input_stats, momentum, eps)
+    except _RETRY:
+        h = _slow(_fast.flam_instance_norm, "instance_norm", _S_instance_norm, (input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_instance_norm.__name__ = _instance_norm.__qualname__ = "instance_norm"
+
+_S_rms_norm = (("input", "tensor", None, ""), ("normalized_shape", "ints", None, ""), ("weight", "tensor?", None, "o"), ("eps", "double?", None, "o"),)
+
+
+def _rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Root mean square normalisation over the last dimensions, `x / sqrt(mean(x^2) + eps) * weight`.
+
+    - `input`: [..., shape of `normalized_shape`], floating point.
+    - `normalized_shape`: the sizes of the dimensions to normalise over.
+    - `weight`: [normalized_shape]; default none, for 1.
+    - `eps`: added to the mean; default: the distance from 1 to the next number of the computing dtype.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` where the last dimensions differ from `normalized_shape`.
+    - source: Zhang and Sennrich, 2019, arXiv 1910.07467.
+    """
+    if normalized_shape.__class__ is _int:
+        normalized_shape = (normalized_shape,)
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    try:
+        h = _fast.flam_rms_norm(input._h, normalized_shape, _len(normalized_shape), _NULL if weight is None else weight._h, _NULL if eps is None else (eps,))
+    except _RETRY:
+        h = _slow(_fast.flam_rms_norm, "rms_norm", _S_rms_norm, (input, normalized_shape, weight, eps))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_rms_norm.__name__ = _rms_norm.__qualname__ = "rms_norm"
+
+_S_local_response_norm = (("input", "tensor", None, ""), ("size", "int", None, ""), ("alpha", "double", None, "o"), ("beta", "double", None, "o"), ("k", "double", None, "o"),)
+
+
+def _local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1):
+    """Divides each element by a power of the mean of squares of its neighbouring channels, `x / (k + alpha mean(x^2))^beta`.
+
+    Divides each element by a power of the mean of squares of its neighbouring channels, `x / (k +
+    alpha mean(x^2))^beta`.
+
+    - `input`: [n, c, ...] with at least three dimensions, floating point.
+    - `size`: how many channels count.
+    - `alpha`: factor of the mean; default 1e-4.
+    - `beta`: the power; default 0.75.
+    - `k`: added to the mean; default 1.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError` below three dimensions.
+    - source: Krizhevsky, Sutskever and Hinton, 2012, NeurIPS.
+    """
+    try:
+        h = _fast.flam_local_response_norm(input._h, size, alpha, beta, k)
+    except _RETRY:
+        h = _slow(_fast.flam_local_response_norm, "local_response_norm", _S_local_response_norm, (input, size, alpha, beta, k))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_local_response_norm.__name__ = _local_response_norm.__qualname__ = "local_response_norm"
+
+_S_normalize = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("dim", "ints", None, "o"), ("eps", "double", None, "o"),)
+
+
+def _normalize(input, p=2, dim=1, eps=1e-12, *, axis=_UNSET, out=None):
+    """Divides by the norm along a dimension, `x / max(norm, eps)`.
+
+    - `input`: any shape; floating point.
+    - `p`: exponent of the norm; default 2.
+    - `dim`: the dimensions of the norm; default 1.
+    - `eps`: least divisor; default 1e-12.
+    - returns: shape and dtype of `input`.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if out is not None:
+        try:
+            h = _fast.flam_normalize_out(input._h, p, dim, _len(dim), eps, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_normalize_out, "normalize_out", _S_normalize, (input, p, dim, eps), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_normalize(input._h, p, dim, _len(dim), eps)
+    except _RETRY:
+        h = _slow(_fast.flam_normalize, "normalize", _S_normalize, (input, p, dim, eps))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_normalize.__name__ = _normalize.__qualname__ = "normalize"
+
+_S_pad = (("input", "tensor", None, ""), ("pad", "ints", None, ""), ("mode", "enum", _E_flam_padding, "o"), ("value", "double?", None, "o"),)
+
+
+def _pad(input, pad, mode='constant', value=None):
+    """Puts elements before and after a tensor along its last dimensions.
+
+    - `input`: any shape and dtype.
+    - `pad`: elements before and after the last dimension, then the one before it, and so on; negative sizes cut off.
+    - `mode`: a constant; or the elements mirrored at the edge without it, the edge repeated, or those of the other end; default constant. The last three pad the last 1, 2 or 3 of 2 to 5 dimensions.
+    - `value`: of the constant; default 0.
+    - returns: dtype of `input`, its sizes and the paddings added.
+    - errors: `ShapeError` where a size becomes negative or a mirror or circle is greater than the tensor; `InvalidArgumentError` for an odd count, or a `value` with another mode than constant.
+    """
+    if pad.__class__ is _int:
+        pad = (pad,)
+    try:
+        h = _fast.flam_pad(input._h, pad, _len(pad), _E_flam_padding[mode], _NULL if value is None else (value,))
+    except _RETRY:
+        h = _slow(_fast.flam_pad, "pad", _S_pad, (input, pad, mode, value))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_pad.__name__ = _pad.__qualname__ = "pad"
 
 _S_abs = (("input", "tensor", None, ""),)
 
@@ -9016,6 +10253,508 @@ def _adaptive_avg_pool2d(input, output_size):
 
 _adaptive_avg_pool2d.__name__ = _adaptive_avg_pool2d.__qualname__ = "adaptive_avg_pool2d"
 
+_S_max_pool1d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window. NaN counts as the greatest.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_max_pool1d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode)
+    except _RETRY:
+        h = _slow(_fast.flam_max_pool1d, "max_pool1d", _S_max_pool1d, (input, kernel_size, stride, padding, dilation, ceil_mode))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_max_pool1d.__name__ = _max_pool1d.__qualname__ = "max_pool1d"
+
+_S_max_pool1d_with_indices = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, *, out=None):
+    """Greatest element of each window, and where it is.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_max_pool1d_with_indices(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_max_pool1d_with_indices, "max_pool1d_with_indices", _S_max_pool1d_with_indices, (input, kernel_size, stride, padding, dilation, ceil_mode), _o0, _o1)
+    if h:
+        _raise()
+    return _R_max_pool1d_with_indices(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_max_pool1d_with_indices(*_fill(out, _R_max_pool1d_with_indices(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_max_pool1d_with_indices.__name__ = _max_pool1d_with_indices.__qualname__ = "max_pool1d_with_indices"
+
+_S_avg_pool1d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("ceil_mode", "bool", None, "o"), ("count_include_pad", "bool", None, "o"),)
+
+
+def _avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """Mean of each window.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: zeros added at both ends, at most half the window; default 0.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `count_include_pad`: whether padding counts as elements; default true (1).
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    try:
+        h = _fast.flam_avg_pool1d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), ceil_mode, count_include_pad)
+    except _RETRY:
+        h = _slow(_fast.flam_avg_pool1d, "avg_pool1d", _S_avg_pool1d, (input, kernel_size, stride, padding, ceil_mode, count_include_pad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_avg_pool1d.__name__ = _avg_pool1d.__qualname__ = "avg_pool1d"
+
+_S_adaptive_avg_pool1d = (("input", "tensor", None, ""), ("output_size", "ints", None, ""),)
+
+
+def _adaptive_avg_pool1d(input, output_size):
+    """Means of windows that are sized so that the result has a given size.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `output_size`: l', or one number for all.
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ is _int:
+        output_size = (output_size,)
+    try:
+        h = _fast.flam_adaptive_avg_pool1d(input._h, output_size, _len(output_size))
+    except _RETRY:
+        h = _slow(_fast.flam_adaptive_avg_pool1d, "adaptive_avg_pool1d", _S_adaptive_avg_pool1d, (input, output_size))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_adaptive_avg_pool1d.__name__ = _adaptive_avg_pool1d.__qualname__ = "adaptive_avg_pool1d"
+
+_S_adaptive_max_pool1d = (("input", "tensor", None, ""), ("output_size", "ints", None, ""),)
+
+
+def _adaptive_max_pool1d(input, output_size, *, out=None):
+    """Greatest elements of windows that are sized so that the result has a given size, and where they are.
+
+    Greatest elements of windows that are sized so that the result has a given size, and where they
+    are.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `output_size`: l', or one number for all.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ is _int:
+        output_size = (output_size,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_adaptive_max_pool1d(input._h, output_size, _len(output_size), _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_adaptive_max_pool1d, "adaptive_max_pool1d", _S_adaptive_max_pool1d, (input, output_size), _o0, _o1)
+    if h:
+        _raise()
+    return _R_adaptive_max_pool1d(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_adaptive_max_pool1d(*_fill(out, _R_adaptive_max_pool1d(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_adaptive_max_pool1d.__name__ = _adaptive_max_pool1d.__qualname__ = "adaptive_max_pool1d"
+
+_S_lp_pool1d = (("input", "tensor", None, ""), ("norm_type", "double", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep signs, and below 0 it counts as 0.
+
+    Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    signs, and below 0 it counts as 0.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `norm_type`: p, not 0.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, l'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    try:
+        h = _fast.flam_lp_pool1d(input._h, norm_type, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), ceil_mode)
+    except _RETRY:
+        h = _slow(_fast.flam_lp_pool1d, "lp_pool1d", _S_lp_pool1d, (input, norm_type, kernel_size, stride, ceil_mode))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_lp_pool1d.__name__ = _lp_pool1d.__qualname__ = "lp_pool1d"
+
+_S_max_pool2d_with_indices = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _max_pool2d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, *, out=None):
+    """Greatest element of each window, and where it is.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_max_pool2d_with_indices(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_max_pool2d_with_indices, "max_pool2d_with_indices", _S_max_pool2d_with_indices, (input, kernel_size, stride, padding, dilation, ceil_mode), _o0, _o1)
+    if h:
+        _raise()
+    return _R_max_pool2d_with_indices(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_max_pool2d_with_indices(*_fill(out, _R_max_pool2d_with_indices(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_max_pool2d_with_indices.__name__ = _max_pool2d_with_indices.__qualname__ = "max_pool2d_with_indices"
+
+_S_adaptive_max_pool2d = (("input", "tensor", None, ""), ("output_size", "ints", None, ""),)
+
+
+def _adaptive_max_pool2d(input, output_size, *, out=None):
+    """Greatest elements of windows that are sized so that the result has a given size, and where they are.
+
+    Greatest elements of windows that are sized so that the result has a given size, and where they
+    are.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `output_size`: h', w', or one number for all.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ is _int:
+        output_size = (output_size,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_adaptive_max_pool2d(input._h, output_size, _len(output_size), _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_adaptive_max_pool2d, "adaptive_max_pool2d", _S_adaptive_max_pool2d, (input, output_size), _o0, _o1)
+    if h:
+        _raise()
+    return _R_adaptive_max_pool2d(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_adaptive_max_pool2d(*_fill(out, _R_adaptive_max_pool2d(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_adaptive_max_pool2d.__name__ = _adaptive_max_pool2d.__qualname__ = "adaptive_max_pool2d"
+
+_S_lp_pool2d = (("input", "tensor", None, ""), ("norm_type", "double", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep signs, and below 0 it counts as 0.
+
+    Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    signs, and below 0 it counts as 0.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `norm_type`: p, not 0.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    try:
+        h = _fast.flam_lp_pool2d(input._h, norm_type, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), ceil_mode)
+    except _RETRY:
+        h = _slow(_fast.flam_lp_pool2d, "lp_pool2d", _S_lp_pool2d, (input, norm_type, kernel_size, stride, ceil_mode))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_lp_pool2d.__name__ = _lp_pool2d.__qualname__ = "lp_pool2d"
+
+_S_max_pool3d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window. NaN counts as the greatest.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_max_pool3d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode)
+    except _RETRY:
+        h = _slow(_fast.flam_max_pool3d, "max_pool3d", _S_max_pool3d, (input, kernel_size, stride, padding, dilation, ceil_mode))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_max_pool3d.__name__ = _max_pool3d.__qualname__ = "max_pool3d"
+
+_S_max_pool3d_with_indices = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _max_pool3d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, *, out=None):
+    """Greatest element of each window, and where it is.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_max_pool3d_with_indices(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_max_pool3d_with_indices, "max_pool3d_with_indices", _S_max_pool3d_with_indices, (input, kernel_size, stride, padding, dilation, ceil_mode), _o0, _o1)
+    if h:
+        _raise()
+    return _R_max_pool3d_with_indices(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_max_pool3d_with_indices(*_fill(out, _R_max_pool3d_with_indices(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_max_pool3d_with_indices.__name__ = _max_pool3d_with_indices.__qualname__ = "max_pool3d_with_indices"
+
+_S_avg_pool3d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("ceil_mode", "bool", None, "o"), ("count_include_pad", "bool", None, "o"), ("divisor_override", "int?", None, "o"),)
+
+
+def _avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """Mean of each window.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: zeros added at both ends, at most half the window; default 0.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `count_include_pad`: whether padding counts as elements; default true (1).
+    - `divisor_override`: what to divide by, not 0; default: the number of elements.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    try:
+        h = _fast.flam_avg_pool3d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), ceil_mode, count_include_pad, _NULL if divisor_override is None else (divisor_override,))
+    except _RETRY:
+        h = _slow(_fast.flam_avg_pool3d, "avg_pool3d", _S_avg_pool3d, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_avg_pool3d.__name__ = _avg_pool3d.__qualname__ = "avg_pool3d"
+
+_S_adaptive_avg_pool3d = (("input", "tensor", None, ""), ("output_size", "ints", None, ""),)
+
+
+def _adaptive_avg_pool3d(input, output_size):
+    """Means of windows that are sized so that the result has a given size.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `output_size`: d', h', w', or one number for all.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ is _int:
+        output_size = (output_size,)
+    try:
+        h = _fast.flam_adaptive_avg_pool3d(input._h, output_size, _len(output_size))
+    except _RETRY:
+        h = _slow(_fast.flam_adaptive_avg_pool3d, "adaptive_avg_pool3d", _S_adaptive_avg_pool3d, (input, output_size))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_adaptive_avg_pool3d.__name__ = _adaptive_avg_pool3d.__qualname__ = "adaptive_avg_pool3d"
+
+_S_adaptive_max_pool3d = (("input", "tensor", None, ""), ("output_size", "ints", None, ""),)
+
+
+def _adaptive_max_pool3d(input, output_size, *, out=None):
+    """Greatest elements of windows that are sized so that the result has a given size, and where they are.
+
+    Greatest elements of windows that are sized so that the result has a given size, and where they
+    are.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `output_size`: d', h', w', or one number for all.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`.
+    """
+    if output_size.__class__ is _int:
+        output_size = (output_size,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_adaptive_max_pool3d(input._h, output_size, _len(output_size), _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_adaptive_max_pool3d, "adaptive_max_pool3d", _S_adaptive_max_pool3d, (input, output_size), _o0, _o1)
+    if h:
+        _raise()
+    return _R_adaptive_max_pool3d(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_adaptive_max_pool3d(*_fill(out, _R_adaptive_max_pool3d(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_adaptive_max_pool3d.__name__ = _adaptive_max_pool3d.__qualname__ = "adaptive_max_pool3d"
+
+_S_lp_pool3d = (("input", "tensor", None, ""), ("norm_type", "double", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep signs, and below 0 it counts as 0.
+
+    Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    signs, and below 0 it counts as 0.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `norm_type`: p, not 0.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, d', h', w'], without n where `input` has none.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    try:
+        h = _fast.flam_lp_pool3d(input._h, norm_type, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), ceil_mode)
+    except _RETRY:
+        h = _slow(_fast.flam_lp_pool3d, "lp_pool3d", _S_lp_pool3d, (input, norm_type, kernel_size, stride, ceil_mode))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_lp_pool3d.__name__ = _lp_pool3d.__qualname__ = "lp_pool3d"
+
 _S_rand = (("size", "ints", None, "v"), ("generator", "handle?", None, "ko"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
 
 
@@ -9367,6 +11106,479 @@ def _dropout_(input, p=0.5, training=True):
 
 
 _dropout_.__name__ = _dropout_.__qualname__ = "dropout_"
+
+_S_feature_dropout = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _feature_dropout(input, p=0.5, training=True):
+    """Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Tompson et al., 2014, arXiv 1411.4280.
+    """
+    try:
+        h = _fast.flam_feature_dropout(input._h, p, training)
+    except _RETRY:
+        h = _slow(_fast.flam_feature_dropout, "feature_dropout", _S_feature_dropout, (input, p, training))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_feature_dropout.__name__ = _feature_dropout.__qualname__ = "feature_dropout"
+
+_S_feature_dropout_ = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _feature_dropout_(input, p=0.5, training=True):
+    """In-place form of `feature_dropout`: zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+
+    Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Tompson et al., 2014, arXiv 1411.4280.
+    """
+    try:
+        h = _fast.flam_feature_dropout_(input._h, p, training)
+    except _RETRY:
+        h = _slow(_fast.flam_feature_dropout_, "feature_dropout_", _S_feature_dropout_, (input, p, training))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_feature_dropout_.__name__ = _feature_dropout_.__qualname__ = "feature_dropout_"
+
+_S_alpha_dropout = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _alpha_dropout(input, p=0.5, training=True):
+    """Dropout that keeps mean and variance of a normal input: dropped elements take the least value
+    of SELU.
+
+    - `input`: any shape; floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    try:
+        h = _fast.flam_alpha_dropout(input._h, p, training)
+    except _RETRY:
+        h = _slow(_fast.flam_alpha_dropout, "alpha_dropout", _S_alpha_dropout, (input, p, training))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_alpha_dropout.__name__ = _alpha_dropout.__qualname__ = "alpha_dropout"
+
+def _F_alpha_dropout(input, p=0.5, training=True, inplace=False):
+    """Dropout that keeps mean and variance of a normal input: dropped elements take the least value
+    of SELU.
+
+    - `input`: any shape; floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    return _alpha_dropout_(input, p, training) if inplace else _alpha_dropout(input, p, training)
+
+
+_F_alpha_dropout.__name__ = _F_alpha_dropout.__qualname__ = "alpha_dropout"
+
+_S_alpha_dropout_ = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _alpha_dropout_(input, p=0.5, training=True):
+    """In-place form of `alpha_dropout`: dropout that keeps mean and variance of a normal input:
+
+    Dropout that keeps mean and variance of a normal input: dropped elements take the least value
+    of SELU.
+
+    - `input`: any shape; floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    try:
+        h = _fast.flam_alpha_dropout_(input._h, p, training)
+    except _RETRY:
+        h = _slow(_fast.flam_alpha_dropout_, "alpha_dropout_", _S_alpha_dropout_, (input, p, training))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_alpha_dropout_.__name__ = _alpha_dropout_.__qualname__ = "alpha_dropout_"
+
+_S_feature_alpha_dropout = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _feature_alpha_dropout(input, p=0.5, training=True):
+    """Alpha dropout of whole channels.
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    """
+    try:
+        h = _fast.flam_feature_alpha_dropout(input._h, p, training)
+    except _RETRY:
+        h = _slow(_fast.flam_feature_alpha_dropout, "feature_alpha_dropout", _S_feature_alpha_dropout, (input, p, training))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_feature_alpha_dropout.__name__ = _feature_alpha_dropout.__qualname__ = "feature_alpha_dropout"
+
+def _F_feature_alpha_dropout(input, p=0.5, training=True, inplace=False):
+    """Alpha dropout of whole channels.
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    """
+    return _feature_alpha_dropout_(input, p, training) if inplace else _feature_alpha_dropout(input, p, training)
+
+
+_F_feature_alpha_dropout.__name__ = _F_feature_alpha_dropout.__qualname__ = "feature_alpha_dropout"
+
+_S_feature_alpha_dropout_ = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _feature_alpha_dropout_(input, p=0.5, training=True):
+    """In-place form of `feature_alpha_dropout`: alpha dropout of whole channels.
+
+    Alpha dropout of whole channels.
+
+    - `input`: [n, c, ...], floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
+    """
+    try:
+        h = _fast.flam_feature_alpha_dropout_(input._h, p, training)
+    except _RETRY:
+        h = _slow(_fast.flam_feature_alpha_dropout_, "feature_alpha_dropout_", _S_feature_alpha_dropout_, (input, p, training))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_feature_alpha_dropout_.__name__ = _feature_alpha_dropout_.__qualname__ = "feature_alpha_dropout_"
+
+_S_lstm = (("input", "tensor", None, ""), ("hx", "tensors", None, ""), ("params", "tensors", None, ""), ("has_biases", "bool", None, "o"), ("num_layers", "int", None, "o"), ("dropout", "double", None, "o"), ("train", "bool", None, "o"), ("bidirectional", "bool", None, "o"), ("batch_first", "bool", None, "o"), ("batch_sizes", "tensor?", None, "o"),)
+
+
+def _lstm(input, hx, params, has_biases=True, num_layers=1, dropout=0, train=False, bidirectional=False, batch_first=False, batch_sizes=None, *, out=None):
+    """Long short-term memory over sequences.
+
+    - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features], or packed [sum of lengths, features].
+    - `hx`: two initial states, [layers * directions, n, hidden], the second for cells; the first of the projected size.
+    - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases, then w_hr with projections.
+    - `has_biases`: whether there are biases; default true (1).
+    - `num_layers`: how many layers; default 1.
+    - `dropout`: probability of dropping results between layers; default 0.
+    - `train`: whether dropout drops; default false.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `batch_first`: whether n is the first dimension; default false.
+    - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default none.
+    - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as `input`.
+    - `out_h`: last states, shape of the initial ones.
+    - `out_c`: last cells.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError` for another number of parameters; `DeviceMismatchError`.
+    - source: Hochreiter and Schmidhuber, 1997, Neural Computation 9.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_lstm(input._h, [_t._h for _t in hx], _len(hx), [_t._h for _t in params], _len(params), has_biases, num_layers, dropout, train, bidirectional, batch_first, _NULL if batch_sizes is None else batch_sizes._h, _o0, _o1, _o2)
+    except _RETRY:
+        h = _slow(_fast.flam_lstm, "lstm", _S_lstm, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, batch_sizes), _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _R_lstm(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])) if out is None else _R_lstm(*_fill(out, _R_lstm(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0]))))
+
+
+_lstm.__name__ = _lstm.__qualname__ = "lstm"
+
+_S_gru = (("input", "tensor", None, ""), ("hx", "tensor", None, ""), ("params", "tensors", None, ""), ("has_biases", "bool", None, "o"), ("num_layers", "int", None, "o"), ("dropout", "double", None, "o"), ("train", "bool", None, "o"), ("bidirectional", "bool", None, "o"), ("batch_first", "bool", None, "o"), ("batch_sizes", "tensor?", None, "o"),)
+
+
+def _gru(input, hx, params, has_biases=True, num_layers=1, dropout=0, train=False, bidirectional=False, batch_first=False, batch_sizes=None, *, out=None):
+    """Gated recurrent units over sequences.
+
+    - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features], or packed [sum of lengths, features].
+    - `hx`: initial states, [layers * directions, n, hidden].
+    - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+    - `has_biases`: whether there are biases; default true (1).
+    - `num_layers`: how many layers; default 1.
+    - `dropout`: probability of dropping results between layers; default 0.
+    - `train`: whether dropout drops; default false.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `batch_first`: whether n is the first dimension; default false.
+    - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default none.
+    - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as `input`.
+    - `out_h`: last states, shape of the initial ones.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError` for another number of parameters; `DeviceMismatchError`.
+    - source: Cho et al., 2014, arXiv 1406.1078.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_gru(input._h, hx._h, [_t._h for _t in params], _len(params), has_biases, num_layers, dropout, train, bidirectional, batch_first, _NULL if batch_sizes is None else batch_sizes._h, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_gru, "gru", _S_gru, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, batch_sizes), _o0, _o1)
+    if h:
+        _raise()
+    return _R_gru(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_gru(*_fill(out, _R_gru(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_gru.__name__ = _gru.__qualname__ = "gru"
+
+_S_rnn_tanh = (("input", "tensor", None, ""), ("hx", "tensor", None, ""), ("params", "tensors", None, ""), ("has_biases", "bool", None, "o"), ("num_layers", "int", None, "o"), ("dropout", "double", None, "o"), ("train", "bool", None, "o"), ("bidirectional", "bool", None, "o"), ("batch_first", "bool", None, "o"), ("batch_sizes", "tensor?", None, "o"),)
+
+
+def _rnn_tanh(input, hx, params, has_biases=True, num_layers=1, dropout=0, train=False, bidirectional=False, batch_first=False, batch_sizes=None, *, out=None):
+    """Elman network over sequences, with tanh.
+
+    - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features], or packed [sum of lengths, features].
+    - `hx`: initial states, [layers * directions, n, hidden].
+    - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+    - `has_biases`: whether there are biases; default true (1).
+    - `num_layers`: how many layers; default 1.
+    - `dropout`: probability of dropping results between layers; default 0.
+    - `train`: whether dropout drops; default false.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `batch_first`: whether n is the first dimension; default false.
+    - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default none.
+    - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as `input`.
+    - `out_h`: last states, shape of the initial ones.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError` for another number of parameters; `DeviceMismatchError`.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_rnn_tanh(input._h, hx._h, [_t._h for _t in params], _len(params), has_biases, num_layers, dropout, train, bidirectional, batch_first, _NULL if batch_sizes is None else batch_sizes._h, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_rnn_tanh, "rnn_tanh", _S_rnn_tanh, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, batch_sizes), _o0, _o1)
+    if h:
+        _raise()
+    return _R_rnn_tanh(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_rnn_tanh(*_fill(out, _R_rnn_tanh(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_rnn_tanh.__name__ = _rnn_tanh.__qualname__ = "rnn_tanh"
+
+_S_rnn_relu = (("input", "tensor", None, ""), ("hx", "tensor", None, ""), ("params", "tensors", None, ""), ("has_biases", "bool", None, "o"), ("num_layers", "int", None, "o"), ("dropout", "double", None, "o"), ("train", "bool", None, "o"), ("bidirectional", "bool", None, "o"), ("batch_first", "bool", None, "o"), ("batch_sizes", "tensor?", None, "o"),)
+
+
+def _rnn_relu(input, hx, params, has_biases=True, num_layers=1, dropout=0, train=False, bidirectional=False, batch_first=False, batch_sizes=None, *, out=None):
+    """Elman network over sequences, with ReLU.
+
+    - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features], or packed [sum of lengths, features].
+    - `hx`: initial states, [layers * directions, n, hidden].
+    - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+    - `has_biases`: whether there are biases; default true (1).
+    - `num_layers`: how many layers; default 1.
+    - `dropout`: probability of dropping results between layers; default 0.
+    - `train`: whether dropout drops; default false.
+    - `bidirectional`: whether each layer also runs backwards; default false.
+    - `batch_first`: whether n is the first dimension; default false.
+    - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default none.
+    - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as `input`.
+    - `out_h`: last states, shape of the initial ones.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `InvalidArgumentError` for another number of parameters; `DeviceMismatchError`.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_rnn_relu(input._h, hx._h, [_t._h for _t in params], _len(params), has_biases, num_layers, dropout, train, bidirectional, batch_first, _NULL if batch_sizes is None else batch_sizes._h, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_rnn_relu, "rnn_relu", _S_rnn_relu, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, batch_sizes), _o0, _o1)
+    if h:
+        _raise()
+    return _R_rnn_relu(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_rnn_relu(*_fill(out, _R_rnn_relu(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_rnn_relu.__name__ = _rnn_relu.__qualname__ = "rnn_relu"
+
+_S_lstm_cell = (("input", "tensor", None, ""), ("hx", "tensors", None, ""), ("w_ih", "tensor", None, ""), ("w_hh", "tensor", None, ""), ("b_ih", "tensor?", None, "o"), ("b_hh", "tensor?", None, "o"),)
+
+
+def _lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None, *, out=None):
+    """One step of long short-term memory.
+
+    - `input`: [n, features].
+    - `hx`: hidden state and cell, [n, hidden] each.
+    - `w_ih`: [gates * hidden, features].
+    - `w_hh`: [gates * hidden, hidden].
+    - `b_ih`: [gates * hidden]; default none.
+    - `b_hh`: [gates * hidden]; default none.
+    - `out_h`: the new hidden state.
+    - `out_c`: the new cell.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_lstm_cell(input._h, [_t._h for _t in hx], _len(hx), w_ih._h, w_hh._h, _NULL if b_ih is None else b_ih._h, _NULL if b_hh is None else b_hh._h, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_lstm_cell, "lstm_cell", _S_lstm_cell, (input, hx, w_ih, w_hh, b_ih, b_hh), _o0, _o1)
+    if h:
+        _raise()
+    return _R_lstm_cell(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_lstm_cell(*_fill(out, _R_lstm_cell(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_lstm_cell.__name__ = _lstm_cell.__qualname__ = "lstm_cell"
+
+_S_gru_cell = (("input", "tensor", None, ""), ("hx", "tensor", None, ""), ("w_ih", "tensor", None, ""), ("w_hh", "tensor", None, ""), ("b_ih", "tensor?", None, "o"), ("b_hh", "tensor?", None, "o"),)
+
+
+def _gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of a gated recurrent unit.
+
+    - `input`: [n, features].
+    - `hx`: hidden state, [n, hidden].
+    - `w_ih`: [gates * hidden, features].
+    - `w_hh`: [gates * hidden, hidden].
+    - `b_ih`: [gates * hidden]; default none.
+    - `b_hh`: [gates * hidden]; default none.
+    - returns: the new hidden state, [n, hidden].
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if hx.__class__ in _NUMBERS:
+        hx = _scalar(hx)
+    if w_ih.__class__ in _NUMBERS:
+        w_ih = _scalar(w_ih)
+    if w_hh.__class__ in _NUMBERS:
+        w_hh = _scalar(w_hh)
+    if b_ih.__class__ in _NUMBERS:
+        b_ih = _scalar(b_ih)
+    if b_hh.__class__ in _NUMBERS:
+        b_hh = _scalar(b_hh)
+    try:
+        h = _fast.flam_gru_cell(input._h, hx._h, w_ih._h, w_hh._h, _NULL if b_ih is None else b_ih._h, _NULL if b_hh is None else b_hh._h)
+    except _RETRY:
+        h = _slow(_fast.flam_gru_cell, "gru_cell", _S_gru_cell, (input, hx, w_ih, w_hh, b_ih, b_hh))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_gru_cell.__name__ = _gru_cell.__qualname__ = "gru_cell"
+
+_S_rnn_tanh_cell = (("input", "tensor", None, ""), ("hx", "tensor", None, ""), ("w_ih", "tensor", None, ""), ("w_hh", "tensor", None, ""), ("b_ih", "tensor?", None, "o"), ("b_hh", "tensor?", None, "o"),)
+
+
+def _rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of an Elman network with tanh.
+
+    - `input`: [n, features].
+    - `hx`: hidden state, [n, hidden].
+    - `w_ih`: [gates * hidden, features].
+    - `w_hh`: [gates * hidden, hidden].
+    - `b_ih`: [gates * hidden]; default none.
+    - `b_hh`: [gates * hidden]; default none.
+    - returns: the new hidden state, [n, hidden].
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if hx.__class__ in _NUMBERS:
+        hx = _scalar(hx)
+    if w_ih.__class__ in _NUMBERS:
+        w_ih = _scalar(w_ih)
+    if w_hh.__class__ in _NUMBERS:
+        w_hh = _scalar(w_hh)
+    if b_ih.__class__ in _NUMBERS:
+        b_ih = _scalar(b_ih)
+    if b_hh.__class__ in _NUMBERS:
+        b_hh = _scalar(b_hh)
+    try:
+        h = _fast.flam_rnn_tanh_cell(input._h, hx._h, w_ih._h, w_hh._h, _NULL if b_ih is None else b_ih._h, _NULL if b_hh is None else b_hh._h)
+    except _RETRY:
+        h = _slow(_fast.flam_rnn_tanh_cell, "rnn_tanh_cell", _S_rnn_tanh_cell, (input, hx, w_ih, w_hh, b_ih, b_hh))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_rnn_tanh_cell.__name__ = _rnn_tanh_cell.__qualname__ = "rnn_tanh_cell"
+
+_S_rnn_relu_cell = (("input", "tensor", None, ""), ("hx", "tensor", None, ""), ("w_ih", "tensor", None, ""), ("w_hh", "tensor", None, ""), ("b_ih", "tensor?", None, "o"), ("b_hh", "tensor?", None, "o"),)
+
+
+def _rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of an Elman network with ReLU.
+
+    - `input`: [n, features].
+    - `hx`: hidden state, [n, hidden].
+    - `w_ih`: [gates * hidden, features].
+    - `w_hh`: [gates * hidden, hidden].
+    - `b_ih`: [gates * hidden]; default none.
+    - `b_hh`: [gates * hidden]; default none.
+    - returns: the new hidden state, [n, hidden].
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if hx.__class__ in _NUMBERS:
+        hx = _scalar(hx)
+    if w_ih.__class__ in _NUMBERS:
+        w_ih = _scalar(w_ih)
+    if w_hh.__class__ in _NUMBERS:
+        w_hh = _scalar(w_hh)
+    if b_ih.__class__ in _NUMBERS:
+        b_ih = _scalar(b_ih)
+    if b_hh.__class__ in _NUMBERS:
+        b_hh = _scalar(b_hh)
+    try:
+        h = _fast.flam_rnn_relu_cell(input._h, hx._h, w_ih._h, w_hh._h, _NULL if b_ih is None else b_ih._h, _NULL if b_hh is None else b_hh._h)
+    except _RETRY:
+        h = _slow(_fast.flam_rnn_relu_cell, "rnn_relu_cell", _S_rnn_relu_cell, (input, hx, w_ih, w_hh, b_ih, b_hh))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_rnn_relu_cell.__name__ = _rnn_relu_cell.__qualname__ = "rnn_relu_cell"
 
 _S_sum = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
 
@@ -11715,7 +13927,7 @@ def _mode(input, dim=-1, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=Non
 
 _mode.__name__ = _mode.__qualname__ = "mode"
 
-_S_quantile = (("input", "tensor", None, ""), ("q", "tensor", None, ""), ("dim", "int?", None, "o"), ("keepdim", "bool", None, "o"), ("interpolation", "enum", _E_flam_interpolation, "ko"),)
+_S_quantile = (("input", "tensor", None, ""), ("q", "tensor", None, ""), ("dim", "int?", None, "o"), ("keepdim", "bool", None, "o"), ("interpolation", "enum", _E_flam_quantile_interpolation, "ko"),)
 
 
 def _quantile(input, q, dim=None, keepdim=False, *, interpolation='linear', axis=_UNSET, keepdims=_UNSET, out=None):
@@ -11737,7 +13949,7 @@ def _quantile(input, q, dim=None, keepdim=False, *, interpolation='linear', axis
         keepdim = keepdims
     if out is not None:
         try:
-            h = _blocking.flam_quantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation], out._h)
+            h = _blocking.flam_quantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_quantile_interpolation[interpolation], out._h)
         except _RETRY:
             h = _slow(_blocking.flam_quantile_out, "quantile_out", _S_quantile, (input, q, dim, keepdim, interpolation), out._h)
         if not h:
@@ -11745,7 +13957,7 @@ def _quantile(input, q, dim=None, keepdim=False, *, interpolation='linear', axis
         _rel(h)
         return out
     try:
-        h = _blocking.flam_quantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation])
+        h = _blocking.flam_quantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_quantile_interpolation[interpolation])
     except _RETRY:
         h = _slow(_blocking.flam_quantile, "quantile", _S_quantile, (input, q, dim, keepdim, interpolation))
     if not h:
@@ -11757,7 +13969,7 @@ def _quantile(input, q, dim=None, keepdim=False, *, interpolation='linear', axis
 
 _quantile.__name__ = _quantile.__qualname__ = "quantile"
 
-_S_nanquantile = (("input", "tensor", None, ""), ("q", "tensor", None, ""), ("dim", "int?", None, "o"), ("keepdim", "bool", None, "o"), ("interpolation", "enum", _E_flam_interpolation, "ko"),)
+_S_nanquantile = (("input", "tensor", None, ""), ("q", "tensor", None, ""), ("dim", "int?", None, "o"), ("keepdim", "bool", None, "o"), ("interpolation", "enum", _E_flam_quantile_interpolation, "ko"),)
 
 
 def _nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear', axis=_UNSET, keepdims=_UNSET, out=None):
@@ -11779,7 +13991,7 @@ def _nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear', a
         keepdim = keepdims
     if out is not None:
         try:
-            h = _blocking.flam_nanquantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation], out._h)
+            h = _blocking.flam_nanquantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_quantile_interpolation[interpolation], out._h)
         except _RETRY:
             h = _slow(_blocking.flam_nanquantile_out, "nanquantile_out", _S_nanquantile, (input, q, dim, keepdim, interpolation), out._h)
         if not h:
@@ -11787,7 +13999,7 @@ def _nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear', a
         _rel(h)
         return out
     try:
-        h = _blocking.flam_nanquantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation])
+        h = _blocking.flam_nanquantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_quantile_interpolation[interpolation])
     except _RETRY:
         h = _slow(_blocking.flam_nanquantile, "nanquantile", _S_nanquantile, (input, q, dim, keepdim, interpolation))
     if not h:
@@ -13366,6 +15578,8 @@ TORCH = {
     "acos_": _acos_,
     "acosh": _acosh,
     "acosh_": _acosh_,
+    "adaptive_avg_pool1d": _adaptive_avg_pool1d,
+    "adaptive_max_pool1d": _adaptive_max_pool1d,
     "add": _add,
     "add_": _add_,
     "addbmm": _addbmm,
@@ -13382,6 +15596,8 @@ TORCH = {
     "addr_": _addr_,
     "all": _all,
     "allclose": _allclose,
+    "alpha_dropout": _alpha_dropout,
+    "alpha_dropout_": _alpha_dropout_,
     "amax": _amax,
     "amin": _amin,
     "aminmax": _aminmax,
@@ -13419,9 +15635,11 @@ TORCH = {
     "atleast_1d": _atleast_1d,
     "atleast_2d": _atleast_2d,
     "atleast_3d": _atleast_3d,
+    "avg_pool1d": _avg_pool1d,
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
     "bernoulli": _bernoulli,
+    "bilinear": _bilinear,
     "bincount": _bincount,
     "bitwise_and": _bitwise_and,
     "bitwise_and_": _bitwise_and_,
@@ -13447,6 +15665,7 @@ TORCH = {
     "ceil_": _ceil_,
     "celu": _celu,
     "celu_": _celu_,
+    "channel_shuffle": _channel_shuffle,
     "chunk": _chunk,
     "clamp": _clamp,
     "clamp_": _clamp_,
@@ -13463,7 +15682,10 @@ TORCH = {
     "concatenate": _cat,
     "conv1d": _conv1d,
     "conv2d": _conv2d,
+    "conv3d": _conv3d,
+    "conv_transpose1d": _conv_transpose1d,
     "conv_transpose2d": _conv_transpose2d,
+    "conv_transpose3d": _conv_transpose3d,
     "copysign": _copysign,
     "copysign_": _copysign_,
     "corrcoef": _corrcoef,
@@ -13471,6 +15693,8 @@ TORCH = {
     "cos_": _cos_,
     "cosh": _cosh,
     "cosh_": _cosh_,
+    "cosine_embedding_loss": _cosine_embedding_loss,
+    "cosine_similarity": _cosine_similarity,
     "count_nonzero": _count_nonzero,
     "cov": _cov,
     "cross": _cross,
@@ -13502,6 +15726,7 @@ TORCH = {
     "dropout_": _dropout_,
     "dsplit": _overloaded("dsplit", (_dsplit, _S_dsplit), (_dsplit_at, _S_dsplit_at)),
     "dstack": _dstack,
+    "embedding_renorm_": _embedding_renorm_,
     "empty": _empty,
     "empty_like": _empty_like,
     "empty_strided": _empty_strided,
@@ -13521,6 +15746,10 @@ TORCH = {
     "expm1": _expm1,
     "expm1_": _expm1_,
     "eye": _eye,
+    "feature_alpha_dropout": _feature_alpha_dropout,
+    "feature_alpha_dropout_": _feature_alpha_dropout_,
+    "feature_dropout": _feature_dropout,
+    "feature_dropout_": _feature_dropout_,
     "fix": _trunc,
     "fix_": _trunc_,
     "flatten": _flatten,
@@ -13549,10 +15778,14 @@ TORCH = {
     "greater_": _gt_,
     "greater_equal": _ge,
     "greater_equal_": _ge_,
+    "gru": _gru,
+    "gru_cell": _gru_cell,
     "gt": _gt,
     "gt_": _gt_,
+    "hardshrink": _hardshrink,
     "heaviside": _heaviside,
     "heaviside_": _heaviside_,
+    "hinge_embedding_loss": _hinge_embedding_loss,
     "histc": _histc,
     "hsplit": _overloaded("hsplit", (_hsplit, _S_hsplit), (_hsplit_at, _S_hsplit_at)),
     "hstack": _hstack,
@@ -13613,8 +15846,11 @@ TORCH = {
     "logit_": _logit_,
     "logspace": _logspace,
     "logsumexp": _logsumexp,
+    "lstm": _lstm,
+    "lstm_cell": _lstm_cell,
     "lt": _lt,
     "lt_": _lt_,
+    "margin_ranking_loss": _margin_ranking_loss,
     "masked_fill": _masked_fill,
     "masked_fill_": _masked_fill_,
     "masked_scatter": _masked_scatter,
@@ -13622,7 +15858,10 @@ TORCH = {
     "masked_select": _masked_select,
     "matmul": _matmul,
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
+    "max_pool1d": _max_pool1d,
+    "max_pool1d_with_indices": _max_pool1d_with_indices,
     "max_pool2d": _max_pool2d,
+    "max_pool3d": _max_pool3d,
     "maximum": _maximum,
     "mean": _mean,
     "median": _overloaded("median", (_median, _S_median), (_median_dim, _S_median_dim)),
@@ -13660,11 +15899,15 @@ TORCH = {
     "ones": _ones,
     "ones_like": _ones_like,
     "outer": _outer,
+    "pairwise_distance": _pairwise_distance,
     "permute": _permute,
+    "pixel_shuffle": _pixel_shuffle,
+    "pixel_unshuffle": _pixel_unshuffle,
     "polygamma": _polygamma,
     "positive": _positive,
     "pow": _pow,
     "pow_": _pow_,
+    "prelu": _prelu,
     "prod": _prod,
     "quantile": _quantile,
     "rad2deg": _rad2deg,
@@ -13685,11 +15928,18 @@ TORCH = {
     "renorm_": _renorm_,
     "repeat_interleave": _overloaded("repeat_interleave", (_repeat_interleave_each, _S_repeat_interleave_each), (_repeat_interleave, _S_repeat_interleave)),
     "reshape": _reshape,
+    "rms_norm": _rms_norm,
+    "rnn_relu": _rnn_relu,
+    "rnn_relu_cell": _rnn_relu_cell,
+    "rnn_tanh": _rnn_tanh,
+    "rnn_tanh_cell": _rnn_tanh_cell,
     "roll": _roll,
     "rot90": _rot90,
     "round": _round,
     "round_": _round_,
     "row_stack": _vstack,
+    "rrelu": _rrelu,
+    "rrelu_": _rrelu_,
     "rsqrt": _rsqrt,
     "rsqrt_": _rsqrt_,
     "rsub": _rsub,
@@ -13755,6 +16005,7 @@ TORCH = {
     "tril": _tril,
     "tril_": _tril_,
     "tril_indices": _tril_indices,
+    "triplet_margin_loss": _triplet_margin_loss,
     "triu": _triu,
     "triu_": _triu_,
     "triu_indices": _triu_indices,
@@ -13950,6 +16201,7 @@ TENSOR = {
     "greater_equal_": _ge_,
     "gt": _gt,
     "gt_": _gt_,
+    "hardshrink": _hardshrink,
     "heaviside": _heaviside,
     "heaviside_": _heaviside_,
     "histc": _histc,
@@ -14055,6 +16307,7 @@ TENSOR = {
     "positive": _positive,
     "pow": _pow,
     "pow_": _pow_,
+    "prelu": _prelu,
     "prod": _prod,
     "quantile": _quantile,
     "rad2deg": _rad2deg,
@@ -14158,56 +16411,109 @@ TENSOR = {
     "zero_": _zero_,
 }
 FUNCTIONAL = {
+    "adaptive_avg_pool1d": _adaptive_avg_pool1d,
     "adaptive_avg_pool2d": _adaptive_avg_pool2d,
+    "adaptive_avg_pool3d": _adaptive_avg_pool3d,
+    "adaptive_max_pool1d_with_indices": _adaptive_max_pool1d,
+    "adaptive_max_pool2d_with_indices": _adaptive_max_pool2d,
+    "adaptive_max_pool3d_with_indices": _adaptive_max_pool3d,
+    "affine_grid": _affine_grid,
+    "alpha_dropout": _F_alpha_dropout,
+    "avg_pool1d": _avg_pool1d,
     "avg_pool2d": _avg_pool2d,
+    "avg_pool3d": _avg_pool3d,
     "batch_norm": _batch_norm,
+    "bilinear": _bilinear,
     "binary_cross_entropy": _binary_cross_entropy,
     "binary_cross_entropy_with_logits": _binary_cross_entropy_with_logits,
     "celu": _F_celu,
+    "channel_shuffle": _channel_shuffle,
     "conv1d": _conv1d,
     "conv2d": _conv2d,
+    "conv3d": _conv3d,
+    "conv_transpose1d": _conv_transpose1d,
     "conv_transpose2d": _conv_transpose2d,
+    "conv_transpose3d": _conv_transpose3d,
+    "cosine_embedding_loss": _cosine_embedding_loss,
+    "cosine_similarity": _cosine_similarity,
     "cross_entropy": _cross_entropy,
     "dropout": _F_dropout,
     "elu": _F_elu,
     "elu_": _elu_,
     "embedding": _embedding,
+    "feature_alpha_dropout": _F_feature_alpha_dropout,
+    "fold": _col2im,
+    "gaussian_nll_loss": _gaussian_nll_loss,
     "gelu": _gelu,
+    "glu": _glu,
+    "grid_sample": _grid_sample,
+    "group_norm": _group_norm,
+    "gumbel_softmax": _gumbel_softmax,
+    "hardshrink": _hardshrink,
     "hardsigmoid": _F_hardsigmoid,
     "hardsigmoid_": _hardsigmoid_,
     "hardswish": _F_hardswish,
     "hardswish_": _hardswish_,
     "hardtanh": _F_hardtanh,
     "hardtanh_": _hardtanh_,
+    "hinge_embedding_loss": _hinge_embedding_loss,
     "huber_loss": _huber_loss,
+    "instance_norm": _instance_norm,
     "kl_div": _kl_div,
     "l1_loss": _l1_loss,
     "layer_norm": _layer_norm,
     "leaky_relu": _F_leaky_relu,
     "leaky_relu_": _leaky_relu_,
     "linear": _linear,
+    "local_response_norm": _local_response_norm,
     "log_softmax": _log_softmax,
     "logsigmoid": _logsigmoid,
+    "lp_pool1d": _lp_pool1d,
+    "lp_pool2d": _lp_pool2d,
+    "lp_pool3d": _lp_pool3d,
+    "margin_ranking_loss": _margin_ranking_loss,
+    "max_pool1d": _max_pool1d,
+    "max_pool1d_with_indices": _max_pool1d_with_indices,
     "max_pool2d": _max_pool2d,
+    "max_pool2d_with_indices": _max_pool2d_with_indices,
+    "max_pool3d": _max_pool3d,
+    "max_pool3d_with_indices": _max_pool3d_with_indices,
     "mish": _F_mish,
     "mish_": _mish_,
     "mse_loss": _mse_loss,
+    "multi_margin_loss": _multi_margin_loss,
+    "multilabel_margin_loss": _multilabel_margin_loss,
+    "multilabel_soft_margin_loss": _multilabel_soft_margin_loss,
     "nll_loss": _nll_loss,
+    "normalize": _normalize,
     "one_hot": _one_hot,
+    "pad": _pad,
+    "pairwise_distance": _pairwise_distance,
+    "pixel_shuffle": _pixel_shuffle,
+    "pixel_unshuffle": _pixel_unshuffle,
+    "poisson_nll_loss": _poisson_nll_loss,
+    "prelu": _prelu,
     "relu": _F_relu,
     "relu6": _F_relu6,
     "relu6_": _relu6_,
+    "rms_norm": _rms_norm,
+    "rrelu": _F_rrelu,
+    "scaled_dot_product_attention": _scaled_dot_product_attention,
     "selu": _F_selu,
     "sigmoid": _F_sigmoid,
     "silu": _F_silu,
     "silu_": _silu_,
     "smooth_l1_loss": _smooth_l1_loss,
+    "soft_margin_loss": _soft_margin_loss,
     "softmax": _softmax,
     "softplus": _softplus,
+    "softshrink": _softshrink,
     "softsign": _softsign,
     "tanh": _F_tanh,
     "tanhshrink": _tanhshrink,
     "threshold": _F_threshold,
+    "triplet_margin_loss": _triplet_margin_loss,
+    "unfold": _im2col,
 }
 SPECIAL = {
     "erf": _erf,

@@ -357,6 +357,148 @@ fn bindgen_test_layout_flam_function() {
 pub type flam_rounding = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct flam_module_vtable {
+    pub struct_size: usize,
+    pub user: *mut ::std::os::raw::c_void,
+    pub forward: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            inputs: *const *const flam_tensor,
+            n_inputs: usize,
+            out_result: *mut *mut flam_tensor,
+        ) -> flam_status,
+    >,
+    pub drop: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
+    >,
+}
+#[test]
+fn bindgen_test_layout_flam_module_vtable() {
+    const UNINIT: ::std::mem::MaybeUninit<flam_module_vtable> = ::std::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::std::mem::size_of::<flam_module_vtable>(),
+        32usize,
+        concat!("Size of: ", stringify!(flam_module_vtable)),
+    );
+    assert_eq!(
+        ::std::mem::align_of::<flam_module_vtable>(),
+        8usize,
+        concat!("Alignment of ", stringify!(flam_module_vtable)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
+        0usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_module_vtable),
+            "::",
+            stringify!(struct_size),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
+        8usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_module_vtable),
+            "::",
+            stringify!(user),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).forward) as usize - ptr as usize },
+        16usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_module_vtable),
+            "::",
+            stringify!(forward),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
+        24usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_module_vtable),
+            "::",
+            stringify!(drop),
+        ),
+    );
+}
+pub type flam_hook_moment = i32;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_module_hook {
+    pub struct_size: usize,
+    pub user: *mut ::std::os::raw::c_void,
+    pub run: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            input: *const flam_tensor,
+            output: *const flam_tensor,
+            out_replacement: *mut *mut flam_tensor,
+        ) -> flam_status,
+    >,
+    pub drop: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
+    >,
+}
+#[test]
+fn bindgen_test_layout_flam_module_hook() {
+    const UNINIT: ::std::mem::MaybeUninit<flam_module_hook> = ::std::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::std::mem::size_of::<flam_module_hook>(),
+        32usize,
+        concat!("Size of: ", stringify!(flam_module_hook)),
+    );
+    assert_eq!(
+        ::std::mem::align_of::<flam_module_hook>(),
+        8usize,
+        concat!("Alignment of ", stringify!(flam_module_hook)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
+        0usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_module_hook),
+            "::",
+            stringify!(struct_size),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
+        8usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_module_hook),
+            "::",
+            stringify!(user),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).run) as usize - ptr as usize },
+        16usize,
+        concat!("Offset of field: ", stringify!(flam_module_hook), "::", stringify!(run)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
+        24usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_module_hook),
+            "::",
+            stringify!(drop),
+        ),
+    );
+}
+pub type flam_padding = i32;
+pub type flam_recurrent = i32;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct flam_dataset_vtable {
     pub struct_size: usize,
     pub user: *mut ::std::os::raw::c_void,
@@ -576,148 +718,11 @@ pub type flam_index_kind = i32;
 pub type flam_meshgrid_indexing = i32;
 pub type flam_cdist_mode = i32;
 pub type flam_side = i32;
+pub type flam_quantile_interpolation = i32;
+pub type flam_bag = i32;
 pub type flam_interpolation = i32;
+pub type flam_grid_padding = i32;
 pub type flam_fan = i32;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct flam_module_vtable {
-    pub struct_size: usize,
-    pub user: *mut ::std::os::raw::c_void,
-    pub forward: ::std::option::Option<
-        unsafe extern "C" fn(
-            user: *mut ::std::os::raw::c_void,
-            inputs: *const *const flam_tensor,
-            n_inputs: usize,
-            out_result: *mut *mut flam_tensor,
-        ) -> flam_status,
-    >,
-    pub drop: ::std::option::Option<
-        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
-    >,
-}
-#[test]
-fn bindgen_test_layout_flam_module_vtable() {
-    const UNINIT: ::std::mem::MaybeUninit<flam_module_vtable> = ::std::mem::MaybeUninit::uninit();
-    let ptr = UNINIT.as_ptr();
-    assert_eq!(
-        ::std::mem::size_of::<flam_module_vtable>(),
-        32usize,
-        concat!("Size of: ", stringify!(flam_module_vtable)),
-    );
-    assert_eq!(
-        ::std::mem::align_of::<flam_module_vtable>(),
-        8usize,
-        concat!("Alignment of ", stringify!(flam_module_vtable)),
-    );
-    assert_eq!(
-        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
-        0usize,
-        concat!(
-            "Offset of field: ",
-            stringify!(flam_module_vtable),
-            "::",
-            stringify!(struct_size),
-        ),
-    );
-    assert_eq!(
-        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
-        8usize,
-        concat!(
-            "Offset of field: ",
-            stringify!(flam_module_vtable),
-            "::",
-            stringify!(user),
-        ),
-    );
-    assert_eq!(
-        unsafe { ::std::ptr::addr_of!((*ptr).forward) as usize - ptr as usize },
-        16usize,
-        concat!(
-            "Offset of field: ",
-            stringify!(flam_module_vtable),
-            "::",
-            stringify!(forward),
-        ),
-    );
-    assert_eq!(
-        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
-        24usize,
-        concat!(
-            "Offset of field: ",
-            stringify!(flam_module_vtable),
-            "::",
-            stringify!(drop),
-        ),
-    );
-}
-pub type flam_hook_moment = i32;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct flam_module_hook {
-    pub struct_size: usize,
-    pub user: *mut ::std::os::raw::c_void,
-    pub run: ::std::option::Option<
-        unsafe extern "C" fn(
-            user: *mut ::std::os::raw::c_void,
-            input: *const flam_tensor,
-            output: *const flam_tensor,
-            out_replacement: *mut *mut flam_tensor,
-        ) -> flam_status,
-    >,
-    pub drop: ::std::option::Option<
-        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
-    >,
-}
-#[test]
-fn bindgen_test_layout_flam_module_hook() {
-    const UNINIT: ::std::mem::MaybeUninit<flam_module_hook> = ::std::mem::MaybeUninit::uninit();
-    let ptr = UNINIT.as_ptr();
-    assert_eq!(
-        ::std::mem::size_of::<flam_module_hook>(),
-        32usize,
-        concat!("Size of: ", stringify!(flam_module_hook)),
-    );
-    assert_eq!(
-        ::std::mem::align_of::<flam_module_hook>(),
-        8usize,
-        concat!("Alignment of ", stringify!(flam_module_hook)),
-    );
-    assert_eq!(
-        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
-        0usize,
-        concat!(
-            "Offset of field: ",
-            stringify!(flam_module_hook),
-            "::",
-            stringify!(struct_size),
-        ),
-    );
-    assert_eq!(
-        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
-        8usize,
-        concat!(
-            "Offset of field: ",
-            stringify!(flam_module_hook),
-            "::",
-            stringify!(user),
-        ),
-    );
-    assert_eq!(
-        unsafe { ::std::ptr::addr_of!((*ptr).run) as usize - ptr as usize },
-        16usize,
-        concat!("Offset of field: ", stringify!(flam_module_hook), "::", stringify!(run)),
-    );
-    assert_eq!(
-        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
-        24usize,
-        concat!(
-            "Offset of field: ",
-            stringify!(flam_module_hook),
-            "::",
-            stringify!(drop),
-        ),
-    );
-}
 pub type flam_activation = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

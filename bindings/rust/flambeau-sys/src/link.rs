@@ -48,6 +48,26 @@ extern "C" {
         dim: i64,
         dtype: flam_dtype,
     ) -> *mut flam_tensor;
+    pub fn flam_glu(input: *const flam_tensor, dim: i64) -> *mut flam_tensor;
+    pub fn flam_prelu(
+        input: *const flam_tensor,
+        weight: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_rrelu(
+        input: *const flam_tensor,
+        lower: f64,
+        upper: f64,
+        training: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_hardshrink(input: *const flam_tensor, lambd: f64) -> *mut flam_tensor;
+    pub fn flam_softshrink(input: *const flam_tensor, lambd: f64) -> *mut flam_tensor;
+    pub fn flam_gumbel_softmax(
+        input: *const flam_tensor,
+        tau: f64,
+        hard: flam_bool,
+        eps: f64,
+        dim: i64,
+    ) -> *mut flam_tensor;
     pub fn flam_state_new() -> *mut flam_state;
     pub fn flam_state_set(
         state: *mut flam_state,
@@ -360,6 +380,60 @@ extern "C" {
         fill_value: *const flam_tensor,
         wrap: flam_bool,
     ) -> *mut flam_tensor;
+    pub fn flam_scaled_dot_product_attention(
+        query: *const flam_tensor,
+        key: *const flam_tensor,
+        value: *const flam_tensor,
+        attn_mask: *const flam_tensor,
+        dropout_p: f64,
+        is_causal: flam_bool,
+        scale: *const f64,
+        enable_gqa: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_multi_head_attention(
+        query: *const flam_tensor,
+        key: *const flam_tensor,
+        value: *const flam_tensor,
+        num_heads: i64,
+        in_proj_weight: *const flam_tensor,
+        in_proj_bias: *const flam_tensor,
+        q_proj_weight: *const flam_tensor,
+        k_proj_weight: *const flam_tensor,
+        v_proj_weight: *const flam_tensor,
+        bias_k: *const flam_tensor,
+        bias_v: *const flam_tensor,
+        proj_weight: *const flam_tensor,
+        proj_bias: *const flam_tensor,
+        key_padding_mask: *const flam_tensor,
+        attn_mask: *const flam_tensor,
+        dropout: f64,
+        training: flam_bool,
+        add_zero_attn: flam_bool,
+        is_causal: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_multi_head_attention_weights(
+        query: *const flam_tensor,
+        key: *const flam_tensor,
+        value: *const flam_tensor,
+        num_heads: i64,
+        in_proj_weight: *const flam_tensor,
+        in_proj_bias: *const flam_tensor,
+        q_proj_weight: *const flam_tensor,
+        k_proj_weight: *const flam_tensor,
+        v_proj_weight: *const flam_tensor,
+        bias_k: *const flam_tensor,
+        bias_v: *const flam_tensor,
+        proj_weight: *const flam_tensor,
+        proj_bias: *const flam_tensor,
+        key_padding_mask: *const flam_tensor,
+        attn_mask: *const flam_tensor,
+        dropout: f64,
+        training: flam_bool,
+        add_zero_attn: flam_bool,
+        is_causal: flam_bool,
+        out_output: *mut *mut flam_tensor,
+        out_weights: *mut *mut flam_tensor,
+    ) -> flam_status;
     pub fn flam_backward(
         tensors: *const *const flam_tensor,
         n_tensors: usize,
@@ -519,6 +593,202 @@ extern "C" {
         input: *const flam_tensor,
         other: *const flam_tensor,
     ) -> *mut flam_tensor;
+    pub fn flam_module_new(
+        type_: *const ::std::os::raw::c_char,
+        vtable: *const flam_module_vtable,
+    ) -> *mut flam_module;
+    pub fn flam_module_retain(module: *mut flam_module);
+    pub fn flam_module_release(module: *mut flam_module);
+    pub fn flam_module_type(module: *const flam_module) -> *const ::std::os::raw::c_char;
+    pub fn flam_module_set_parameter(
+        module: *mut flam_module,
+        name: *const ::std::os::raw::c_char,
+        tensor: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_module_set_buffer(
+        module: *mut flam_module,
+        name: *const ::std::os::raw::c_char,
+        tensor: *const flam_tensor,
+        persistent: flam_bool,
+    ) -> flam_status;
+    pub fn flam_module_set_child(
+        module: *mut flam_module,
+        name: *const ::std::os::raw::c_char,
+        child: *mut flam_module,
+    ) -> flam_status;
+    pub fn flam_module_remove(
+        module: *mut flam_module,
+        name: *const ::std::os::raw::c_char,
+    ) -> flam_status;
+    pub fn flam_module_parameter(
+        module: *const flam_module,
+        path: *const ::std::os::raw::c_char,
+    ) -> *mut flam_tensor;
+    pub fn flam_module_buffer(
+        module: *const flam_module,
+        path: *const ::std::os::raw::c_char,
+    ) -> *mut flam_tensor;
+    pub fn flam_module_child(
+        module: *const flam_module,
+        path: *const ::std::os::raw::c_char,
+    ) -> *mut flam_module;
+    pub fn flam_module_child_count(module: *const flam_module) -> usize;
+    pub fn flam_module_child_name(
+        module: *const flam_module,
+        index: usize,
+    ) -> *const ::std::os::raw::c_char;
+    pub fn flam_module_named_parameters(
+        module: *const flam_module,
+        recurse: flam_bool,
+    ) -> *mut flam_state;
+    pub fn flam_module_named_buffers(
+        module: *const flam_module,
+        recurse: flam_bool,
+    ) -> *mut flam_state;
+    pub fn flam_module_state_dict(module: *const flam_module) -> *mut flam_state;
+    pub fn flam_module_load_state_dict(
+        module: *mut flam_module,
+        state: *const flam_state,
+        strict: flam_bool,
+    ) -> flam_status;
+    pub fn flam_module_to(
+        module: *mut flam_module,
+        device: flam_device,
+        dtype: flam_dtype,
+        non_blocking: flam_bool,
+    ) -> flam_status;
+    pub fn flam_module_train(module: *mut flam_module, mode: flam_bool) -> flam_status;
+    pub fn flam_module_is_training(module: *const flam_module) -> flam_bool;
+    pub fn flam_module_zero_grad(
+        module: *mut flam_module,
+        set_to_none: flam_bool,
+    ) -> flam_status;
+    pub fn flam_module_requires_grad(
+        module: *mut flam_module,
+        requires_grad: flam_bool,
+    ) -> flam_status;
+    pub fn flam_module_push(module: *const flam_module) -> flam_scope;
+    pub fn flam_module_call(
+        module: *mut flam_module,
+        input: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_module_forward(
+        module: *mut flam_module,
+        inputs: *const *const flam_tensor,
+        n_inputs: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_module_add_hook(
+        module: *mut flam_module,
+        moment: flam_hook_moment,
+        hook: *const flam_module_hook,
+        out_token: *mut u64,
+    ) -> flam_status;
+    pub fn flam_module_remove_hook(module: *mut flam_module, token: u64) -> flam_status;
+    pub fn flam_module_format(
+        module: *const flam_module,
+    ) -> *const ::std::os::raw::c_char;
+    pub fn flam_module_numel(module: *const flam_module) -> i64;
+    pub fn flam_pad(
+        input: *const flam_tensor,
+        pad: *const i64,
+        n_pad: usize,
+        mode: flam_padding,
+        value: *const f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_nn_convolution(
+        in_channels: i64,
+        out_channels: i64,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        groups: i64,
+        bias: flam_bool,
+        padding_mode: flam_padding,
+        transposed: flam_bool,
+        output_padding: *const i64,
+        n_output_padding: usize,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_layer_norm(
+        normalized_shape: *const i64,
+        n_normalized_shape: usize,
+        eps: f64,
+        affine: flam_bool,
+        bias: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_rms_norm(
+        normalized_shape: *const i64,
+        n_normalized_shape: usize,
+        eps: *const f64,
+        affine: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_group_norm(
+        num_groups: i64,
+        num_channels: i64,
+        eps: f64,
+        affine: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_instance_norm(
+        num_features: i64,
+        spatial: i64,
+        eps: f64,
+        affine: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_embedding(
+        num_embeddings: i64,
+        embedding_dim: i64,
+        padding_idx: *const i64,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_recurrent(
+        kind: flam_recurrent,
+        input_size: i64,
+        hidden_size: i64,
+        num_layers: i64,
+        bias: flam_bool,
+        batch_first: flam_bool,
+        dropout: f64,
+        bidirectional: flam_bool,
+        proj_size: i64,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_multihead_attention(
+        embed_dim: i64,
+        num_heads: i64,
+        dropout: f64,
+        bias: flam_bool,
+        batch_first: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_transformer_encoder_layer(
+        d_model: i64,
+        num_heads: i64,
+        dim_feedforward: i64,
+        dropout: f64,
+        gelu: flam_bool,
+        eps: f64,
+        batch_first: flam_bool,
+        norm_first: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
     pub fn flam_eq(
         input: *const flam_tensor,
         other: *const flam_tensor,
@@ -601,6 +871,46 @@ extern "C" {
         groups: i64,
     ) -> *mut flam_tensor;
     pub fn flam_conv_transpose2d(
+        input: *const flam_tensor,
+        weight: *const flam_tensor,
+        bias: *const flam_tensor,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        output_padding: *const i64,
+        n_output_padding: usize,
+        groups: i64,
+        dilation: *const i64,
+        n_dilation: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_conv3d(
+        input: *const flam_tensor,
+        weight: *const flam_tensor,
+        bias: *const flam_tensor,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        groups: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_conv_transpose1d(
+        input: *const flam_tensor,
+        weight: *const flam_tensor,
+        bias: *const flam_tensor,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        output_padding: *const i64,
+        n_output_padding: usize,
+        groups: i64,
+        dilation: *const i64,
+        n_dilation: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_conv_transpose3d(
         input: *const flam_tensor,
         weight: *const flam_tensor,
         bias: *const flam_tensor,
@@ -982,6 +1292,12 @@ extern "C" {
         beta: f64,
         alpha: f64,
     ) -> *mut flam_tensor;
+    pub fn flam_bilinear(
+        input1: *const flam_tensor,
+        input2: *const flam_tensor,
+        weight: *const flam_tensor,
+        bias: *const flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_addmv(
         input: *const flam_tensor,
         mat: *const flam_tensor,
@@ -1126,6 +1442,62 @@ extern "C" {
         aweights: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_corrcoef(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_batch_norm(
+        input: *const flam_tensor,
+        running_mean: *mut flam_tensor,
+        running_var: *mut flam_tensor,
+        weight: *const flam_tensor,
+        bias: *const flam_tensor,
+        training: flam_bool,
+        momentum: f64,
+        eps: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_layer_norm(
+        input: *const flam_tensor,
+        normalized_shape: *const i64,
+        n_normalized_shape: usize,
+        weight: *const flam_tensor,
+        bias: *const flam_tensor,
+        eps: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_group_norm(
+        input: *const flam_tensor,
+        num_groups: i64,
+        weight: *const flam_tensor,
+        bias: *const flam_tensor,
+        eps: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_instance_norm(
+        input: *const flam_tensor,
+        running_mean: *mut flam_tensor,
+        running_var: *mut flam_tensor,
+        weight: *const flam_tensor,
+        bias: *const flam_tensor,
+        use_input_stats: flam_bool,
+        momentum: f64,
+        eps: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_rms_norm(
+        input: *const flam_tensor,
+        normalized_shape: *const i64,
+        n_normalized_shape: usize,
+        weight: *const flam_tensor,
+        eps: *const f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_local_response_norm(
+        input: *const flam_tensor,
+        size: i64,
+        alpha: f64,
+        beta: f64,
+        k: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_normalize(
+        input: *const flam_tensor,
+        p: f64,
+        dim: *const i64,
+        n_dim: usize,
+        eps: f64,
+    ) -> *mut flam_tensor;
     pub fn flam_abs(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_neg(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_positive(input: *const flam_tensor) -> *mut flam_tensor;
@@ -1255,6 +1627,21 @@ extern "C" {
         generator: *mut flam_generator,
     ) -> *mut flam_tensor;
     pub fn flam_dropout(
+        input: *const flam_tensor,
+        p: f64,
+        training: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_feature_dropout(
+        input: *const flam_tensor,
+        p: f64,
+        training: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_alpha_dropout(
+        input: *const flam_tensor,
+        p: f64,
+        training: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_feature_alpha_dropout(
         input: *const flam_tensor,
         p: f64,
         training: flam_bool,
@@ -1524,14 +1911,14 @@ extern "C" {
         q: *const flam_tensor,
         dim: *const i64,
         keepdim: flam_bool,
-        interpolation: flam_interpolation,
+        interpolation: flam_quantile_interpolation,
     ) -> *mut flam_tensor;
     pub fn flam_nanquantile(
         input: *const flam_tensor,
         q: *const flam_tensor,
         dim: *const i64,
         keepdim: flam_bool,
-        interpolation: flam_interpolation,
+        interpolation: flam_quantile_interpolation,
     ) -> *mut flam_tensor;
     pub fn flam_unique(
         input: *const flam_tensor,
@@ -1656,6 +2043,12 @@ extern "C" {
         input: *mut flam_tensor,
         threshold: f64,
         value: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_rrelu_(
+        input: *mut flam_tensor,
+        lower: f64,
+        upper: f64,
+        training: flam_bool,
     ) -> *mut flam_tensor;
     pub fn flam_column_stack_out(
         tensors: *const *const flam_tensor,
@@ -2165,6 +2558,14 @@ extern "C" {
         dtype: flam_dtype,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
+    pub fn flam_normalize_out(
+        input: *const flam_tensor,
+        p: f64,
+        dim: *const i64,
+        n_dim: usize,
+        eps: f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_abs_(input: *mut flam_tensor) -> *mut flam_tensor;
     pub fn flam_abs_out(
         input: *const flam_tensor,
@@ -2351,6 +2752,21 @@ extern "C" {
         p: f64,
         training: flam_bool,
     ) -> *mut flam_tensor;
+    pub fn flam_feature_dropout_(
+        input: *mut flam_tensor,
+        p: f64,
+        training: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_alpha_dropout_(
+        input: *mut flam_tensor,
+        p: f64,
+        training: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_feature_alpha_dropout_(
+        input: *mut flam_tensor,
+        p: f64,
+        training: flam_bool,
+    ) -> *mut flam_tensor;
     pub fn flam_sum_out(
         input: *const flam_tensor,
         dim: *const i64,
@@ -2481,7 +2897,7 @@ extern "C" {
         q: *const flam_tensor,
         dim: *const i64,
         keepdim: flam_bool,
-        interpolation: flam_interpolation,
+        interpolation: flam_quantile_interpolation,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_nanquantile_out(
@@ -2489,7 +2905,7 @@ extern "C" {
         q: *const flam_tensor,
         dim: *const i64,
         keepdim: flam_bool,
-        interpolation: flam_interpolation,
+        interpolation: flam_quantile_interpolation,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_erfinv_(input: *mut flam_tensor) -> *mut flam_tensor;
@@ -2747,6 +3163,34 @@ extern "C" {
         path: *const ::std::os::raw::c_char,
     ) -> flam_status;
     pub fn flam_library_report() -> *const ::std::os::raw::c_char;
+    pub fn flam_cosine_similarity(
+        x1: *const flam_tensor,
+        x2: *const flam_tensor,
+        dim: i64,
+        eps: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_pairwise_distance(
+        x1: *const flam_tensor,
+        x2: *const flam_tensor,
+        p: f64,
+        eps: f64,
+        keepdim: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_embedding_renorm_(
+        weight: *mut flam_tensor,
+        indices: *const flam_tensor,
+        max_norm: f64,
+        norm_type: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_embedding_bag(
+        input: *const flam_tensor,
+        weight: *const flam_tensor,
+        offsets: *const flam_tensor,
+        mode: flam_bag,
+        per_sample_weights: *const flam_tensor,
+        include_last_offset: flam_bool,
+        padding_idx: *const i64,
+    ) -> *mut flam_tensor;
     pub fn flam_version() -> u32;
     pub fn flam_version_require(major: i32, minor: i32) -> flam_status;
     pub fn flam_error_code() -> i32;
@@ -2789,6 +3233,66 @@ extern "C" {
     pub fn flam_generator_device(generator: *const flam_generator) -> flam_device;
     pub fn flam_generator_release(generator: *mut flam_generator);
     pub fn flam_manual_seed(seed: u64) -> flam_status;
+    pub fn flam_interpolate(
+        input: *const flam_tensor,
+        size: *const i64,
+        n_size: usize,
+        scale_factor: *const f64,
+        n_scale_factor: usize,
+        mode: flam_interpolation,
+        align_corners: *const flam_bool,
+        recompute_scale_factor: *const flam_bool,
+        antialias: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_grid_sample(
+        input: *const flam_tensor,
+        grid: *const flam_tensor,
+        mode: flam_interpolation,
+        padding_mode: flam_grid_padding,
+        align_corners: *const flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_affine_grid(
+        theta: *const flam_tensor,
+        size: *const i64,
+        n_size: usize,
+        align_corners: *const flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_pixel_shuffle(
+        input: *const flam_tensor,
+        upscale_factor: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_pixel_unshuffle(
+        input: *const flam_tensor,
+        downscale_factor: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_channel_shuffle(
+        input: *const flam_tensor,
+        groups: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_im2col(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        padding: *const i64,
+        n_padding: usize,
+        stride: *const i64,
+        n_stride: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_col2im(
+        input: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        padding: *const i64,
+        n_padding: usize,
+        stride: *const i64,
+        n_stride: usize,
+    ) -> *mut flam_tensor;
     pub fn flam_init_constant(tensor: *mut flam_tensor, value: f64) -> flam_status;
     pub fn flam_init_uniform(
         tensor: *mut flam_tensor,
@@ -2832,101 +3336,6 @@ extern "C" {
         path: *const ::std::os::raw::c_char,
         device: flam_device,
     ) -> *mut flam_state;
-    pub fn flam_module_new(
-        type_: *const ::std::os::raw::c_char,
-        vtable: *const flam_module_vtable,
-    ) -> *mut flam_module;
-    pub fn flam_module_retain(module: *mut flam_module);
-    pub fn flam_module_release(module: *mut flam_module);
-    pub fn flam_module_type(module: *const flam_module) -> *const ::std::os::raw::c_char;
-    pub fn flam_module_set_parameter(
-        module: *mut flam_module,
-        name: *const ::std::os::raw::c_char,
-        tensor: *const flam_tensor,
-    ) -> flam_status;
-    pub fn flam_module_set_buffer(
-        module: *mut flam_module,
-        name: *const ::std::os::raw::c_char,
-        tensor: *const flam_tensor,
-        persistent: flam_bool,
-    ) -> flam_status;
-    pub fn flam_module_set_child(
-        module: *mut flam_module,
-        name: *const ::std::os::raw::c_char,
-        child: *mut flam_module,
-    ) -> flam_status;
-    pub fn flam_module_remove(
-        module: *mut flam_module,
-        name: *const ::std::os::raw::c_char,
-    ) -> flam_status;
-    pub fn flam_module_parameter(
-        module: *const flam_module,
-        path: *const ::std::os::raw::c_char,
-    ) -> *mut flam_tensor;
-    pub fn flam_module_buffer(
-        module: *const flam_module,
-        path: *const ::std::os::raw::c_char,
-    ) -> *mut flam_tensor;
-    pub fn flam_module_child(
-        module: *const flam_module,
-        path: *const ::std::os::raw::c_char,
-    ) -> *mut flam_module;
-    pub fn flam_module_child_count(module: *const flam_module) -> usize;
-    pub fn flam_module_child_name(
-        module: *const flam_module,
-        index: usize,
-    ) -> *const ::std::os::raw::c_char;
-    pub fn flam_module_named_parameters(
-        module: *const flam_module,
-        recurse: flam_bool,
-    ) -> *mut flam_state;
-    pub fn flam_module_named_buffers(
-        module: *const flam_module,
-        recurse: flam_bool,
-    ) -> *mut flam_state;
-    pub fn flam_module_state_dict(module: *const flam_module) -> *mut flam_state;
-    pub fn flam_module_load_state_dict(
-        module: *mut flam_module,
-        state: *const flam_state,
-        strict: flam_bool,
-    ) -> flam_status;
-    pub fn flam_module_to(
-        module: *mut flam_module,
-        device: flam_device,
-        dtype: flam_dtype,
-        non_blocking: flam_bool,
-    ) -> flam_status;
-    pub fn flam_module_train(module: *mut flam_module, mode: flam_bool) -> flam_status;
-    pub fn flam_module_is_training(module: *const flam_module) -> flam_bool;
-    pub fn flam_module_zero_grad(
-        module: *mut flam_module,
-        set_to_none: flam_bool,
-    ) -> flam_status;
-    pub fn flam_module_requires_grad(
-        module: *mut flam_module,
-        requires_grad: flam_bool,
-    ) -> flam_status;
-    pub fn flam_module_push(module: *const flam_module) -> flam_scope;
-    pub fn flam_module_call(
-        module: *mut flam_module,
-        input: *const flam_tensor,
-    ) -> *mut flam_tensor;
-    pub fn flam_module_forward(
-        module: *mut flam_module,
-        inputs: *const *const flam_tensor,
-        n_inputs: usize,
-    ) -> *mut flam_tensor;
-    pub fn flam_module_add_hook(
-        module: *mut flam_module,
-        moment: flam_hook_moment,
-        hook: *const flam_module_hook,
-        out_token: *mut u64,
-    ) -> flam_status;
-    pub fn flam_module_remove_hook(module: *mut flam_module, token: u64) -> flam_status;
-    pub fn flam_module_format(
-        module: *const flam_module,
-    ) -> *const ::std::os::raw::c_char;
-    pub fn flam_module_numel(module: *const flam_module) -> i64;
     pub fn flam_nn_linear(
         in_features: i64,
         out_features: i64,
@@ -3040,6 +3449,76 @@ extern "C" {
         reduction: flam_reduction,
         log_target: flam_bool,
     ) -> *mut flam_tensor;
+    pub fn flam_margin_ranking_loss(
+        input1: *const flam_tensor,
+        input2: *const flam_tensor,
+        target: *const flam_tensor,
+        margin: f64,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_hinge_embedding_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        margin: f64,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_cosine_embedding_loss(
+        input1: *const flam_tensor,
+        input2: *const flam_tensor,
+        target: *const flam_tensor,
+        margin: f64,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_triplet_margin_loss(
+        anchor: *const flam_tensor,
+        positive: *const flam_tensor,
+        negative: *const flam_tensor,
+        margin: f64,
+        p: f64,
+        eps: f64,
+        swap: flam_bool,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_soft_margin_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_multi_margin_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        p: i64,
+        margin: f64,
+        weight: *const flam_tensor,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_multilabel_margin_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_multilabel_soft_margin_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        weight: *const flam_tensor,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_poisson_nll_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        log_input: flam_bool,
+        full: flam_bool,
+        eps: f64,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_gaussian_nll_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        var: *const flam_tensor,
+        full: flam_bool,
+        eps: f64,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
     pub fn flam_memory_allocated(device: flam_device) -> i64;
     pub fn flam_memory_max_allocated(device: flam_device) -> i64;
     pub fn flam_memory_reserved(device: flam_device) -> i64;
@@ -3064,24 +3543,6 @@ extern "C" {
     pub fn flam_memory_snapshot() -> *const ::std::os::raw::c_char;
     pub fn flam_memory_record_history(max_entries: usize) -> flam_status;
     pub fn flam_memory_fail_allocation(nth: i64, forever: flam_bool) -> flam_status;
-    pub fn flam_batch_norm(
-        input: *const flam_tensor,
-        running_mean: *mut flam_tensor,
-        running_var: *mut flam_tensor,
-        weight: *const flam_tensor,
-        bias: *const flam_tensor,
-        training: flam_bool,
-        momentum: f64,
-        eps: f64,
-    ) -> *mut flam_tensor;
-    pub fn flam_layer_norm(
-        input: *const flam_tensor,
-        normalized_shape: *const i64,
-        n_normalized_shape: usize,
-        weight: *const flam_tensor,
-        bias: *const flam_tensor,
-        eps: f64,
-    ) -> *mut flam_tensor;
     pub fn flam_sgd_step(
         params: *const *const flam_tensor,
         n_params: usize,
@@ -3497,6 +3958,268 @@ extern "C" {
         input: *const flam_tensor,
         output_size: *const i64,
         n_output_size: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_max_pool1d(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        ceil_mode: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_max_pool1d_with_indices(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        ceil_mode: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_avg_pool1d(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        ceil_mode: flam_bool,
+        count_include_pad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_adaptive_avg_pool1d(
+        input: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_adaptive_max_pool1d(
+        input: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_max_unpool1d(
+        input: *const flam_tensor,
+        indices: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_lp_pool1d(
+        input: *const flam_tensor,
+        norm_type: f64,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        ceil_mode: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_max_pool2d_with_indices(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        ceil_mode: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_adaptive_max_pool2d(
+        input: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_max_unpool2d(
+        input: *const flam_tensor,
+        indices: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_lp_pool2d(
+        input: *const flam_tensor,
+        norm_type: f64,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        ceil_mode: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_max_pool3d(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        ceil_mode: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_max_pool3d_with_indices(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        ceil_mode: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_avg_pool3d(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        ceil_mode: flam_bool,
+        count_include_pad: flam_bool,
+        divisor_override: *const i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_adaptive_avg_pool3d(
+        input: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_adaptive_max_pool3d(
+        input: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_max_unpool3d(
+        input: *const flam_tensor,
+        indices: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_lp_pool3d(
+        input: *const flam_tensor,
+        norm_type: f64,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        ceil_mode: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_lstm(
+        input: *const flam_tensor,
+        hx: *const *const flam_tensor,
+        n_hx: usize,
+        params: *const *const flam_tensor,
+        n_params: usize,
+        has_biases: flam_bool,
+        num_layers: i64,
+        dropout: f64,
+        train: flam_bool,
+        bidirectional: flam_bool,
+        batch_first: flam_bool,
+        batch_sizes: *const flam_tensor,
+        out_output: *mut *mut flam_tensor,
+        out_h: *mut *mut flam_tensor,
+        out_c: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_gru(
+        input: *const flam_tensor,
+        hx: *const flam_tensor,
+        params: *const *const flam_tensor,
+        n_params: usize,
+        has_biases: flam_bool,
+        num_layers: i64,
+        dropout: f64,
+        train: flam_bool,
+        bidirectional: flam_bool,
+        batch_first: flam_bool,
+        batch_sizes: *const flam_tensor,
+        out_output: *mut *mut flam_tensor,
+        out_h: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_rnn_tanh(
+        input: *const flam_tensor,
+        hx: *const flam_tensor,
+        params: *const *const flam_tensor,
+        n_params: usize,
+        has_biases: flam_bool,
+        num_layers: i64,
+        dropout: f64,
+        train: flam_bool,
+        bidirectional: flam_bool,
+        batch_first: flam_bool,
+        batch_sizes: *const flam_tensor,
+        out_output: *mut *mut flam_tensor,
+        out_h: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_rnn_relu(
+        input: *const flam_tensor,
+        hx: *const flam_tensor,
+        params: *const *const flam_tensor,
+        n_params: usize,
+        has_biases: flam_bool,
+        num_layers: i64,
+        dropout: f64,
+        train: flam_bool,
+        bidirectional: flam_bool,
+        batch_first: flam_bool,
+        batch_sizes: *const flam_tensor,
+        out_output: *mut *mut flam_tensor,
+        out_h: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_lstm_cell(
+        input: *const flam_tensor,
+        hx: *const *const flam_tensor,
+        n_hx: usize,
+        w_ih: *const flam_tensor,
+        w_hh: *const flam_tensor,
+        b_ih: *const flam_tensor,
+        b_hh: *const flam_tensor,
+        out_h: *mut *mut flam_tensor,
+        out_c: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_gru_cell(
+        input: *const flam_tensor,
+        hx: *const flam_tensor,
+        w_ih: *const flam_tensor,
+        w_hh: *const flam_tensor,
+        b_ih: *const flam_tensor,
+        b_hh: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_rnn_tanh_cell(
+        input: *const flam_tensor,
+        hx: *const flam_tensor,
+        w_ih: *const flam_tensor,
+        w_hh: *const flam_tensor,
+        b_ih: *const flam_tensor,
+        b_hh: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_rnn_relu_cell(
+        input: *const flam_tensor,
+        hx: *const flam_tensor,
+        w_ih: *const flam_tensor,
+        w_hh: *const flam_tensor,
+        b_ih: *const flam_tensor,
+        b_hh: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_step_lr_new(
         optimizer: *mut flam_optimizer,

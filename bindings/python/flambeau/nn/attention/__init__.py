@@ -1,5 +1,5 @@
-"""torch's choice of an attention kernel. The library has one way to compute attention, whose results
-are those of any backend; the choice is checked and kept, and changes nothing else."""
+"""torch's choice of an attention kernel. The library has one way to compute attention, whose
+results are those of any backend; the choice is checked and kept, and changes nothing else."""
 
 import contextlib
 import enum

@@ -65,6 +65,31 @@ pub const FLAM_ROUNDING_UNSPECIFIED: flam_rounding = 0;
 pub const FLAM_ROUNDING_TRUNC: flam_rounding = 1;
 pub const FLAM_ROUNDING_FLOOR: flam_rounding = 2;
 
+pub const FLAM_RECURRENT_UNSPECIFIED: flam_recurrent = 0;
+pub const FLAM_RECURRENT_RNN_TANH: flam_recurrent = 1;
+pub const FLAM_RECURRENT_RNN_RELU: flam_recurrent = 2;
+pub const FLAM_RECURRENT_LSTM: flam_recurrent = 3;
+pub const FLAM_RECURRENT_GRU: flam_recurrent = 4;
+
+pub const FLAM_BAG_UNSPECIFIED: flam_bag = 0;
+pub const FLAM_BAG_SUM: flam_bag = 1;
+pub const FLAM_BAG_MEAN: flam_bag = 2;
+pub const FLAM_BAG_MAX: flam_bag = 3;
+
+pub const FLAM_INTERPOLATION_UNSPECIFIED: flam_interpolation = 0;
+pub const FLAM_INTERPOLATION_NEAREST: flam_interpolation = 1;
+pub const FLAM_INTERPOLATION_LINEAR: flam_interpolation = 2;
+pub const FLAM_INTERPOLATION_BILINEAR: flam_interpolation = 3;
+pub const FLAM_INTERPOLATION_BICUBIC: flam_interpolation = 4;
+pub const FLAM_INTERPOLATION_TRILINEAR: flam_interpolation = 5;
+pub const FLAM_INTERPOLATION_AREA: flam_interpolation = 6;
+pub const FLAM_INTERPOLATION_NEAREST_EXACT: flam_interpolation = 7;
+
+pub const FLAM_GRID_UNSPECIFIED: flam_grid_padding = 0;
+pub const FLAM_GRID_ZEROS: flam_grid_padding = 1;
+pub const FLAM_GRID_BORDER: flam_grid_padding = 2;
+pub const FLAM_GRID_REFLECTION: flam_grid_padding = 3;
+
 pub const FLAM_INDEX_UNSPECIFIED: flam_index_kind = 0;
 pub const FLAM_INDEX_INT: flam_index_kind = 1;
 pub const FLAM_INDEX_SLICE: flam_index_kind = 2;
@@ -98,6 +123,12 @@ pub const FLAM_HOOK_UNSPECIFIED: flam_hook_moment = 0;
 pub const FLAM_HOOK_FORWARD_PRE: flam_hook_moment = 1;
 pub const FLAM_HOOK_FORWARD: flam_hook_moment = 2;
 
+pub const FLAM_PADDING_UNSPECIFIED: flam_padding = 0;
+pub const FLAM_PADDING_CONSTANT: flam_padding = 1;
+pub const FLAM_PADDING_REFLECT: flam_padding = 2;
+pub const FLAM_PADDING_REPLICATE: flam_padding = 3;
+pub const FLAM_PADDING_CIRCULAR: flam_padding = 4;
+
 pub const FLAM_CYCLE_UNSPECIFIED: flam_cycle = 0;
 pub const FLAM_CYCLE_TRIANGULAR: flam_cycle = 1;
 pub const FLAM_CYCLE_TRIANGULAR2: flam_cycle = 2;
@@ -107,9 +138,9 @@ pub const FLAM_SIDE_UNSPECIFIED: flam_side = 0;
 pub const FLAM_SIDE_LEFT: flam_side = 1;
 pub const FLAM_SIDE_RIGHT: flam_side = 2;
 
-pub const FLAM_INTERPOLATION_UNSPECIFIED: flam_interpolation = 0;
-pub const FLAM_INTERPOLATION_LINEAR: flam_interpolation = 1;
-pub const FLAM_INTERPOLATION_LOWER: flam_interpolation = 2;
-pub const FLAM_INTERPOLATION_HIGHER: flam_interpolation = 3;
-pub const FLAM_INTERPOLATION_MIDPOINT: flam_interpolation = 4;
-pub const FLAM_INTERPOLATION_NEAREST: flam_interpolation = 5;
+pub const FLAM_QUANTILE_INTERPOLATION_UNSPECIFIED: flam_quantile_interpolation = 0;
+pub const FLAM_QUANTILE_INTERPOLATION_LINEAR: flam_quantile_interpolation = 1;
+pub const FLAM_QUANTILE_INTERPOLATION_LOWER: flam_quantile_interpolation = 2;
+pub const FLAM_QUANTILE_INTERPOLATION_HIGHER: flam_quantile_interpolation = 3;
+pub const FLAM_QUANTILE_INTERPOLATION_MIDPOINT: flam_quantile_interpolation = 4;
+pub const FLAM_QUANTILE_INTERPOLATION_NEAREST: flam_quantile_interpolation = 5;

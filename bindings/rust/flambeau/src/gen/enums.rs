@@ -296,6 +296,141 @@ impl fmt::Debug for Rounding {
     }
 }
 
+/// Kinds of recurrent layers.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Recurrent(pub i32);
+
+impl Recurrent {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: Recurrent = Recurrent(0);
+    /// `RNN_TANH`
+    pub const RNN_TANH: Recurrent = Recurrent(1);
+    /// `RNN_RELU`
+    pub const RNN_RELU: Recurrent = Recurrent(2);
+    /// `LSTM`
+    pub const LSTM: Recurrent = Recurrent(3);
+    /// `GRU`
+    pub const GRU: Recurrent = Recurrent(4);
+}
+
+impl fmt::Debug for Recurrent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "RNN_TANH",
+            2 => "RNN_RELU",
+            3 => "LSTM",
+            4 => "GRU",
+            other => return write!(f, "Recurrent({})", other),
+        })
+    }
+}
+
+/// How a bag of embeddings is folded.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Bag(pub i32);
+
+impl Bag {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: Bag = Bag(0);
+    /// `SUM`
+    pub const SUM: Bag = Bag(1);
+    /// `MEAN`
+    pub const MEAN: Bag = Bag(2);
+    /// `MAX`
+    pub const MAX: Bag = Bag(3);
+}
+
+impl fmt::Debug for Bag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "SUM",
+            2 => "MEAN",
+            3 => "MAX",
+            other => return write!(f, "Bag({})", other),
+        })
+    }
+}
+
+/// How values between samples are found.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Interpolation(pub i32);
+
+impl Interpolation {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: Interpolation = Interpolation(0);
+    /// `NEAREST`
+    pub const NEAREST: Interpolation = Interpolation(1);
+    /// `LINEAR`
+    pub const LINEAR: Interpolation = Interpolation(2);
+    /// `BILINEAR`
+    pub const BILINEAR: Interpolation = Interpolation(3);
+    /// `BICUBIC`
+    pub const BICUBIC: Interpolation = Interpolation(4);
+    /// `TRILINEAR`
+    pub const TRILINEAR: Interpolation = Interpolation(5);
+    /// `AREA`
+    pub const AREA: Interpolation = Interpolation(6);
+    /// `NEAREST_EXACT`
+    pub const NEAREST_EXACT: Interpolation = Interpolation(7);
+}
+
+impl fmt::Debug for Interpolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "NEAREST",
+            2 => "LINEAR",
+            3 => "BILINEAR",
+            4 => "BICUBIC",
+            5 => "TRILINEAR",
+            6 => "AREA",
+            7 => "NEAREST_EXACT",
+            other => return write!(f, "Interpolation({})", other),
+        })
+    }
+}
+
+/// What lies outside an image that a grid samples.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct GridPadding(pub i32);
+
+impl GridPadding {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: GridPadding = GridPadding(0);
+    /// `ZEROS`
+    pub const ZEROS: GridPadding = GridPadding(1);
+    /// `BORDER`
+    pub const BORDER: GridPadding = GridPadding(2);
+    /// `REFLECTION`
+    pub const REFLECTION: GridPadding = GridPadding(3);
+}
+
+impl fmt::Debug for GridPadding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "ZEROS",
+            2 => "BORDER",
+            3 => "REFLECTION",
+            other => return write!(f, "GridPadding({})", other),
+        })
+    }
+}
+
 /// What one item of an index expression `x[a, b, ...]` is.
 ///
 /// A newer library may have values that this crate has no name for.
@@ -485,6 +620,39 @@ impl fmt::Debug for HookMoment {
     }
 }
 
+/// What a padding holds: a constant, or elements of the tensor itself.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Padding(pub i32);
+
+impl Padding {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: Padding = Padding(0);
+    /// `CONSTANT`
+    pub const CONSTANT: Padding = Padding(1);
+    /// `REFLECT`
+    pub const REFLECT: Padding = Padding(2);
+    /// `REPLICATE`
+    pub const REPLICATE: Padding = Padding(3);
+    /// `CIRCULAR`
+    pub const CIRCULAR: Padding = Padding(4);
+}
+
+impl fmt::Debug for Padding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "CONSTANT",
+            2 => "REFLECT",
+            3 => "REPLICATE",
+            4 => "CIRCULAR",
+            other => return write!(f, "Padding({})", other),
+        })
+    }
+}
+
 /// How a cyclic schedule's peaks change from cycle to cycle.
 ///
 /// A newer library may have values that this crate has no name for.
@@ -547,33 +715,33 @@ impl fmt::Debug for Side {
 /// A newer library may have values that this crate has no name for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
-pub struct Interpolation(pub i32);
+pub struct QuantileInterpolation(pub i32);
 
-impl Interpolation {
-    /// `UNSPECIFIED`
-    pub const UNSPECIFIED: Interpolation = Interpolation(0);
-    /// `LINEAR`
-    pub const LINEAR: Interpolation = Interpolation(1);
-    /// `LOWER`
-    pub const LOWER: Interpolation = Interpolation(2);
-    /// `HIGHER`
-    pub const HIGHER: Interpolation = Interpolation(3);
-    /// `MIDPOINT`
-    pub const MIDPOINT: Interpolation = Interpolation(4);
-    /// `NEAREST`
-    pub const NEAREST: Interpolation = Interpolation(5);
+impl QuantileInterpolation {
+    /// `INTERPOLATION_UNSPECIFIED`
+    pub const INTERPOLATION_UNSPECIFIED: QuantileInterpolation = QuantileInterpolation(0);
+    /// `INTERPOLATION_LINEAR`
+    pub const INTERPOLATION_LINEAR: QuantileInterpolation = QuantileInterpolation(1);
+    /// `INTERPOLATION_LOWER`
+    pub const INTERPOLATION_LOWER: QuantileInterpolation = QuantileInterpolation(2);
+    /// `INTERPOLATION_HIGHER`
+    pub const INTERPOLATION_HIGHER: QuantileInterpolation = QuantileInterpolation(3);
+    /// `INTERPOLATION_MIDPOINT`
+    pub const INTERPOLATION_MIDPOINT: QuantileInterpolation = QuantileInterpolation(4);
+    /// `INTERPOLATION_NEAREST`
+    pub const INTERPOLATION_NEAREST: QuantileInterpolation = QuantileInterpolation(5);
 }
 
-impl fmt::Debug for Interpolation {
+impl fmt::Debug for QuantileInterpolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            0 => "UNSPECIFIED",
-            1 => "LINEAR",
-            2 => "LOWER",
-            3 => "HIGHER",
-            4 => "MIDPOINT",
-            5 => "NEAREST",
-            other => return write!(f, "Interpolation({})", other),
+            0 => "INTERPOLATION_UNSPECIFIED",
+            1 => "INTERPOLATION_LINEAR",
+            2 => "INTERPOLATION_LOWER",
+            3 => "INTERPOLATION_HIGHER",
+            4 => "INTERPOLATION_MIDPOINT",
+            5 => "INTERPOLATION_NEAREST",
+            other => return write!(f, "QuantileInterpolation({})", other),
         })
     }
 }

@@ -22,12 +22,18 @@ pub use amp::*;
 mod arrange;
 #[allow(unused_imports)]
 pub use arrange::*;
+mod attention;
+#[allow(unused_imports)]
+pub use attention::*;
 mod autograd;
 #[allow(unused_imports)]
 pub use autograd::*;
 mod binary;
 #[allow(unused_imports)]
 pub use binary::*;
+mod blocks;
+#[allow(unused_imports)]
+pub use blocks::*;
 mod compare;
 #[allow(unused_imports)]
 pub use compare::*;
@@ -46,12 +52,21 @@ pub use data::*;
 mod device;
 #[allow(unused_imports)]
 pub use device::*;
+mod distance;
+#[allow(unused_imports)]
+pub use distance::*;
+mod embedding;
+#[allow(unused_imports)]
+pub use embedding::*;
 mod error;
 #[allow(unused_imports)]
 pub use error::*;
 mod generator;
 #[allow(unused_imports)]
 pub use generator::*;
+mod image;
+#[allow(unused_imports)]
+pub use image::*;
 mod index;
 #[allow(unused_imports)]
 pub use index::*;
@@ -70,6 +85,9 @@ pub use layers::*;
 mod loss;
 #[allow(unused_imports)]
 pub use loss::*;
+mod margin;
+#[allow(unused_imports)]
+pub use margin::*;
 mod matmul;
 #[allow(unused_imports)]
 pub use matmul::*;
@@ -91,6 +109,9 @@ pub use norm::*;
 mod optim;
 #[allow(unused_imports)]
 pub use optim::*;
+mod pad;
+#[allow(unused_imports)]
+pub use pad::*;
 mod pointwise;
 #[allow(unused_imports)]
 pub use pointwise::*;
@@ -100,6 +121,9 @@ pub use pool::*;
 mod random;
 #[allow(unused_imports)]
 pub use random::*;
+mod recurrent;
+#[allow(unused_imports)]
+pub use recurrent::*;
 mod reduce;
 #[allow(unused_imports)]
 pub use reduce::*;

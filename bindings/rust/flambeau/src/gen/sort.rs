@@ -61,12 +61,12 @@ pub struct QuantileOptions {
     /// whether reduced dimensions stay with size 1; default false.
     pub keepdim: bool,
     /// what to take between two elements; default linear.
-    pub interpolation: Interpolation,
+    pub interpolation: QuantileInterpolation,
 }
 
 impl Default for QuantileOptions {
     fn default() -> Self {
-        Self { dim: None, keepdim: false, interpolation: Interpolation::LINEAR }
+        Self { dim: None, keepdim: false, interpolation: QuantileInterpolation::INTERPOLATION_LINEAR }
     }
 }
 
@@ -78,12 +78,12 @@ pub struct NanquantileOptions {
     /// whether reduced dimensions stay with size 1; default false.
     pub keepdim: bool,
     /// what to take between two elements; default linear.
-    pub interpolation: Interpolation,
+    pub interpolation: QuantileInterpolation,
 }
 
 impl Default for NanquantileOptions {
     fn default() -> Self {
-        Self { dim: None, keepdim: false, interpolation: Interpolation::LINEAR }
+        Self { dim: None, keepdim: false, interpolation: QuantileInterpolation::INTERPOLATION_LINEAR }
     }
 }
 
