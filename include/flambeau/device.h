@@ -29,7 +29,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_parse(const char *text, flam_d
  *
  * - `type`: its kind.
  * - `index`: its number, or -1 for the current device of that type; default -1.
- * - returns: the device; it need not exist.
+ * - returns: the device, which need not exist; 0 for an unknown kind or a number above 32767.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_device
     flam_device_make(flam_device_type type, int32_t index FLAM_DEFAULT(-1));

@@ -45,8 +45,9 @@ class Callback {
 // Reads a struct of this or an older version over `own`, which holds the defaults; what a newer
 // one has beyond must be zero, because this library would ignore it.
 template <class T> bool read_sized(T* own, const T* given) {
+  constexpr size_t most = 4096;  // no version of a struct comes near: the field was never set
   const size_t size = given->struct_size;
-  if (size < sizeof given->struct_size) return false;
+  if (size < sizeof given->struct_size || size > most) return false;
   for (size_t i = sizeof *own; i < size; ++i) {
     if (reinterpret_cast<const char*>(given)[i] != 0) return false;
   }

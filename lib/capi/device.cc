@@ -28,7 +28,7 @@ bool is_type(int32_t type) { return type == FLAM_CPU || type == FLAM_CUDA || typ
 Device device_parse(std::string_view text) { return parse_device(text); }
 
 Device device_make(int32_t type, int32_t index) {
-  if (!is_type(type)) return {};
+  if (!is_type(type) || index > INT16_MAX) return {};
   return {DeviceType(type), int16_t(DeviceType(type) == DeviceType::cpu ? 0
                                     : index < 0                         ? -1
                                                                         : index)};

@@ -128,11 +128,10 @@ void throw_callback_error(const char* what, flam_status status) {
     fail(Code::callback, what, " failed with status ", status,
          " and recorded no error with flam_error_set");
   }
-  flam_error* e = std::exchange(t_error, nullptr);
+  const auto e = Ref<flam_error>::adopt(std::exchange(t_error, nullptr));
   Error error(e->code, e->message);
   error.payload = std::exchange(e->payload, nullptr);
   error.drop_payload = std::exchange(e->drop, nullptr);
-  e->release();
   throw error;
 }
 

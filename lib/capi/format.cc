@@ -2,17 +2,17 @@
 // broken at the
 // line width, large tensors summarised at the edges of every dimension. Only what is shown leaves
 // a device.
+#include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
-#include <cstring>
 
 #include "base/error.h"
+#include "capi/callback.h"
 #include "capi/gen/targets.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
-#include "ops/defaults.h"
 #include "ops/ops.h"
+#include "tensor/defaults.h"
 
 namespace flambeau::capi {
 
@@ -20,11 +20,15 @@ namespace {
 
 using Options = flam_format_options;
 
-std::string printed(const char* form, int64_t precision, double v) {
+// With a point for decimals, whatever the locale of the program.
+std::string printed(std::chars_format form, int64_t precision, double v) {
   if (std::isnan(v)) return "nan";
-  const int n = std::snprintf(nullptr, 0, form, int(precision), v);
-  std::string s(size_t(n), '\0');
-  std::snprintf(s.data(), s.size() + 1, form, int(precision), v);
+  constexpr int64_t most_digits = 1100;  // all that a double has
+  std::string s(size_t(2 * most_digits), '\0');
+  const auto [end, problem] =
+      std::to_chars(s.data(), s.data() + s.size(), v, form, int(std::min(precision, most_digits)));
+  check(problem == std::errc(), Code::internal, "format: no room for ", v);
+  s.resize(size_t(end - s.data()));
   return s;
 }
 
@@ -68,9 +72,9 @@ class Numbers {
   }
 
   std::string floating(double v) const {
-    if (scientific_) return printed("%.*e", o_.precision, v);
-    if (!whole_) return printed("%.*f", o_.precision, v);
-    return printed("%.*f", 0, v) + (std::isfinite(v) ? "." : "");
+    if (scientific_) return printed(std::chars_format::scientific, o_.precision, v);
+    if (!whole_) return printed(std::chars_format::fixed, o_.precision, v);
+    return printed(std::chars_format::fixed, 0, v) + (std::isfinite(v) ? "." : "");
   }
 
   void choose_notation() {
@@ -101,24 +105,22 @@ class Numbers {
 Tensor shown_part(const Tensor& x, bool summarize, int64_t edge) {
   Dims sizes(x.sizes());
   if (summarize) {
-    for (int64_t& s : sizes) s = std::min(s, 2 * edge);
+    for (int64_t& s : sizes) s = s / 2 < edge ? s : 2 * edge;
   }
   Tensor part = empty(sizes, x.dtype(), x.device());
-  // Every corner is copied: bit d of `corner` says which end of dimension d.
-  for (uint64_t corner = 0; corner < uint64_t(1) << x.dim() && part.numel(); ++corner) {
+  Dims cut;  // dimensions of which the middle is left out
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (x.sizes()[size_t(d)] != sizes[size_t(d)]) cut.push_back(d);
+  }
+  // Every corner is copied: bit i of `corner` says which end of the i-th cut dimension.
+  for (uint64_t corner = 0; part.numel() && corner < uint64_t(1) << cut.size(); ++corner) {
     Tensor from = x, to = part;
-    bool exists = true;
-    for (int64_t d = 0; d < x.dim() && exists; ++d) {
-      const bool last = corner >> d & 1;
-      const int64_t size = x.sizes()[size_t(d)];
-      if (!summarize || size <= 2 * edge) {
-        exists = !last;
-        continue;
-      }
-      from = ops::narrow(from, d, last ? size - edge : 0, edge);
-      to = ops::narrow(to, d, last ? edge : 0, edge);
+    for (size_t i = 0; i < cut.size(); ++i) {
+      const bool last = corner >> i & 1;
+      from = ops::narrow(from, cut[i], last ? x.size(cut[i]) - edge : 0, edge);
+      to = ops::narrow(to, cut[i], last ? edge : 0, edge);
     }
-    if (exists) ops::copy_(to, from);
+    ops::copy_(to, from);
   }
   Tensor host = ops::to_device(part, kCpu, false);
   wait_for_host_access(host.storage()->block());
@@ -237,7 +239,7 @@ void format_options_init(flam_format_options* o) { *o = {sizeof *o, 4, 1000, 3, 
 const char* tensor_format(const Tensor& t, const flam_format_options* given) {
   flam_format_options o;
   format_options_init(&o);
-  if (given) std::memcpy(&o, given, std::min(sizeof o, given->struct_size));
+  if (given) read_options(&o, given, "flam_format_options");
   check(
       o.precision >= 0 && o.threshold >= 0 && o.edgeitems >= 0 && o.linewidth > 0 && o.indent >= 0,
       Code::invalid_argument,

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "capi/guard.h"
 #include "graph/mode.h"
-#include "ops/defaults.h"
 #include "ops/ops.h"
+#include "tensor/defaults.h"
 
 namespace flambeau::capi {
 
@@ -134,15 +134,11 @@ Tensor tensor_from_blob(void* data, DimsView size, DimsView stride, Dtype dtype,
   } guard{drop, user};
   Handed::claim(user);
   check_dtype(dtype, "from_blob");
-  const int64_t n = numel_of(size);
   const Dims strides = stride.data() ? Dims(stride) : contiguous_strides(size);
   check(strides.size() == size.size(), Code::shape, "from_blob: ", size.size(), " sizes but ",
         strides.size(), " strides");
-  int64_t reach = n > 0;
-  for (size_t i = 0; i < strides.size(); ++i) {
-    check(strides[i] >= 0, Code::shape, "from_blob: negative stride ", strides[i]);
-    if (n > 0) reach += (size[i] - 1) * strides[i];
-  }
+  for (int64_t s : strides) check(s >= 0, Code::shape, "from_blob: negative stride ", s);
+  const int64_t reach = span_of(size, strides);
   check(data || !reach, Code::invalid_argument, "from_blob: no data for shape ", ShapeText{size});
   auto storage = make_ref<Storage>(resolve(device ? device : kCpu), size_t(reach) * size_of(dtype),
                                    data, drop, user);

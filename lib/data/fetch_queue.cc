@@ -1,8 +1,11 @@
 // The queue behind loaders.
 #include "data/fetch_queue.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/thread_pool.h"
@@ -25,11 +28,22 @@ Tensor pinned(const Tensor& t) {
 }  // namespace
 
 FetchQueue::FetchQueue(Ref<Dataset> dataset, int workers, bool pin_memory)
-    : dataset_(std::move(dataset)), pin_memory_(pin_memory) {
-  for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
+    : dataset_(std::move(dataset)), pin_memory_(pin_memory), process_(::getpid()) {
+  threads_.reserve(size_t(workers));
+  try {
+    for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& e) {
+    stop_workers();
+    fail(Code::unsupported, "DataLoader: the system started ", threads_.size(), " of ", workers,
+         " workers: ", e.what(), "; use a smaller num_workers");
+  }
 }
 
-FetchQueue::~FetchQueue() {
+FetchQueue::~FetchQueue() { stop_workers(); }
+
+bool FetchQueue::lost_workers() const { return !threads_.empty() && process_ != ::getpid(); }
+
+void FetchQueue::stop_workers() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -38,7 +52,14 @@ FetchQueue::~FetchQueue() {
   for (std::thread& t : threads_) t.join();
 }
 
+void FetchQueue::check_process() const {
+  check(
+      !lost_workers(), Code::unsupported,
+      "DataLoader: its workers stayed in the process that was forked; make a loader in the child");
+}
+
 void FetchQueue::submit(std::vector<int64_t> indices, uint64_t seed) {
+  check_process();
   auto job = std::make_shared<Job>();
   job->indices = std::move(indices);
   job->seed = seed;
@@ -52,15 +73,16 @@ void FetchQueue::submit(std::vector<int64_t> indices, uint64_t seed) {
 bool FetchQueue::empty() const { return in_flight() == 0; }
 
 size_t FetchQueue::in_flight() const {
+  check_process();
   std::lock_guard lock(mutex_);
   return jobs_.size();
 }
 
 void FetchQueue::fetch(Job& job) noexcept {
-  // Draws of a data set follow from the batch, not from the thread that happens to fetch it.
-  const auto generator = make_ref<Generator>(kCpu, job.seed);
-  const GeneratorScope scope(*generator);
   try {
+    // Draws of a data set follow from the batch, not from the thread that happens to fetch it.
+    const auto generator = make_ref<Generator>(kCpu, job.seed);
+    const GeneratorScope scope(*generator);
     job.batch = dataset_->fetch(job.indices);
     if (pin_memory_ && (is_available(DeviceType::cuda) || is_available(DeviceType::sim))) {
       for (Tensor& t : job.batch.tensors) t = pinned(t);
@@ -112,6 +134,7 @@ void FetchQueue::wait(double seconds) {
 }
 
 Batch FetchQueue::next() {
+  check_process();
   std::unique_lock lock(mutex_);
   const std::shared_ptr<Job> job = jobs_.front();
   if (threads_.empty()) {
@@ -129,6 +152,7 @@ Batch FetchQueue::next() {
 }
 
 void FetchQueue::clear() {
+  check_process();
   std::deque<std::shared_ptr<Job>> dropped;  // destroyed after the lock: batches may call the host
   {
     std::lock_guard lock(mutex_);

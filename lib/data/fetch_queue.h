@@ -1,6 +1,8 @@
 // Batches fetched ahead by threads and delivered in the order of submission. Without threads the
 // caller fetches when it asks. A failed fetch is delivered in its turn, as the exception it was.
 #pragma once
+#include <sys/types.h>
+
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -18,6 +20,9 @@ class FetchQueue {
   FetchQueue(Ref<Dataset> dataset, int workers, bool pin_memory);
   ~FetchQueue();  // waits for fetches that are running
   FetchQueue(const FetchQueue&) = delete;
+  // Whether this is a forked child: the workers are in the parent, and the mutex is as one of them
+  // may have left it, so that the queue can be neither used nor destroyed.
+  bool lost_workers() const;
 
   // `seed`: of the random numbers drawn while this batch is fetched, whoever fetches it.
   void submit(std::vector<int64_t> indices, uint64_t seed);
@@ -41,10 +46,13 @@ class FetchQueue {
   };
 
   void work();
+  void stop_workers();
+  void check_process() const;
   void fetch(Job& job) noexcept;
 
   Ref<Dataset> dataset_;
   bool pin_memory_;
+  pid_t process_;  // the one that has the workers
   mutable std::mutex mutex_;
   std::condition_variable work_, ready_;
   std::deque<std::shared_ptr<Job>> jobs_;  // by submission; the front is delivered next

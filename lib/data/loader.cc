@@ -23,6 +23,9 @@ std::vector<int64_t> shuffled_order(int64_t n, uint64_t seed, int64_t epoch) {
   return order;
 }
 
+// Beyond them lie slips of the pen: no machine runs so many threads, none holds so many batches.
+constexpr int64_t kMostWorkers = 4096, kMostAhead = 1'000'000;
+
 static void check_options(const LoaderOptions& o) {
   check(o.batch_size > 0, Code::invalid_argument,
         "batch_size should be a positive integer value, but got batch_size=", o.batch_size);
@@ -30,6 +33,8 @@ static void check_options(const LoaderOptions& o) {
         "num_workers option should be non-negative; use num_workers=0 to disable multithreading, "
         "got ",
         o.num_workers);
+  check(o.num_workers <= kMostWorkers, Code::invalid_argument, "num_workers must be at most ",
+        kMostWorkers, ", got ", o.num_workers);
   check(o.prefetch_factor > 0, Code::invalid_argument,
         "prefetch_factor option should be positive, got ", o.prefetch_factor);
   check(o.timeout >= 0, Code::invalid_argument, "timeout option should be non-negative, got ",
@@ -37,6 +42,8 @@ static void check_options(const LoaderOptions& o) {
   check(o.timeout == 0 || o.num_workers > 0, Code::invalid_argument,
         "timeout option needs num_workers > 0: without workers the caller fetches, got timeout=",
         o.timeout);
+  check(o.prefetch_factor <= kMostAhead, Code::invalid_argument, "prefetch_factor must be at most ",
+        kMostAhead, ", got ", o.prefetch_factor);
 }
 
 }  // namespace flambeau::data
@@ -46,17 +53,22 @@ using namespace flambeau;
 flam_loader::flam_loader(Ref<flam_dataset> dataset, const data::LoaderOptions& options)
     : dataset_(std::move(dataset)),
       options_((data::check_options(options), options)),
-      queue_(dataset_, int(options.num_workers), options.pin_memory) {}
+      queue_(std::make_unique<data::FetchQueue>(dataset_, int(options.num_workers),
+                                                options.pin_memory)) {}
+
+flam_loader::~flam_loader() {
+  if (queue_->lost_workers()) (void)queue_.release();
+}
 
 int64_t flam_loader::size() const {
   const int64_t n = dataset_->size(), b = options_.batch_size;
   if (n < 0) return -1;
-  return options_.drop_last ? n / b : (n + b - 1) / b;
+  return n / b + (options_.drop_last || n % b == 0 ? 0 : 1);
 }
 
 std::vector<int64_t> flam_loader::batch_indices(int64_t batch) const {
   const int64_t first = batch * options_.batch_size;
-  const int64_t last = std::min(first + options_.batch_size, dataset_->size());
+  const int64_t last = first + std::min(options_.batch_size, dataset_->size() - first);
   std::vector<int64_t> indices(size_t(last - first), 0);
   for (int64_t i = first; i < last; ++i)
     indices[size_t(i - first)] = options_.shuffle ? order_[size_t(i)] : i;
@@ -71,7 +83,7 @@ void flam_loader::fill() {
     order_epoch_ = epoch_;
   }
   while (submitted_ < total && submitted_ - delivered_ < depth) {
-    queue_.submit(batch_indices(submitted_), batch_seed(submitted_));
+    queue_->submit(batch_indices(submitted_), batch_seed(submitted_));
     ++submitted_;
   }
 }
@@ -87,14 +99,14 @@ std::optional<data::Batch> flam_loader::next() {
           "a data set of unknown size has no epochs: submit its batches with flam_loader_submit");
     fill();
   }
-  if (queue_.empty()) {
+  if (queue_->empty()) {
     ++epoch_;
     delivered_ = submitted_ = 0;
     return std::nullopt;
   }
-  queue_.wait(options_.timeout);
+  queue_->wait(options_.timeout);
   ++delivered_;  // also where the fetch failed: the next call goes on behind it
-  Batch batch = queue_.next();
+  Batch batch = queue_->next();
   if (!manual_) fill();
   return batch;
 }
@@ -110,14 +122,14 @@ void flam_loader::seek(int64_t epoch, int64_t batch) {
   check(epoch >= 0 && batch >= 0 && (size() < 0 || batch <= size()), Code::index,
         "position (epoch ", epoch, ", batch ", batch, ") is outside an epoch of ", size(),
         " batches");
-  queue_.clear();
+  queue_->clear();
   epoch_ = epoch;
   delivered_ = submitted_ = batch;
 }
 
 void flam_loader::submit(std::vector<int64_t> indices) {
-  if (!manual_) queue_.clear();
+  if (!manual_) queue_->clear();
   manual_ = true;
-  queue_.submit(std::move(indices), batch_seed(submitted_));
+  queue_->submit(std::move(indices), batch_seed(submitted_));
   ++submitted_;
 }

@@ -2,6 +2,7 @@
 // and the epoch's number alone, so any position can be come back to without replaying what was
 // before it.
 #pragma once
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct flam_loader final : flambeau::RefCounted {
 
   flam_loader(flambeau::Ref<flam_dataset> dataset, const flambeau::data::LoaderOptions& options);
 
+  ~flam_loader() override;
+
   std::optional<Batch> next();  // nothing at the end of an epoch, once
   bool wait(double seconds);    // whether next() need not wait for a worker, by then
   int64_t size() const;         // batches per epoch; negative where not known
@@ -43,7 +46,7 @@ struct flam_loader final : flambeau::RefCounted {
 
   flambeau::Ref<flam_dataset> dataset_;
   flambeau::data::LoaderOptions options_;
-  flambeau::data::FetchQueue queue_;
+  std::unique_ptr<flambeau::data::FetchQueue> queue_;
   std::vector<int64_t> order_;  // of the running epoch where it is shuffled
   int64_t order_epoch_ = -1;
   int64_t epoch_ = 0, delivered_ = 0, submitted_ = 0;

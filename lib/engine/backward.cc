@@ -3,6 +3,7 @@
 // its users have run.
 #include "engine/backward.h"
 
+#include <algorithm>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -82,6 +83,9 @@ void Walk::add_root(const Tensor& root, const Tensor& grad) {
     check(std::equal(g.sizes().begin(), g.sizes().end(), root.sizes().begin(), root.sizes().end()),
           Code::shape, "Mismatch in shape: grad_output has a shape of ", ShapeText{g.sizes()},
           " and output has a shape of ", ShapeText{root.sizes()});
+    check(g.device() == root.device(), Code::device_mismatch, "backward: the gradient is ", g,
+          ", its output ", root, "; move it: grad.to(\"", to_string(root.device()), "\")");
+    g = ops::to_dtype(g, root.dtype());
   }
   // Count users of everything reachable that was not reached from an earlier root.
   if (!tasks_.count(e.key())) {
@@ -178,11 +182,21 @@ void Walk::deliver(const Edge& e, Tensor grad) {
   if (--t.waiting == 0) ready_.push(&t);
 }
 
+// What a hook makes of a gradient: another value, not another kind of tensor.
+Tensor hooked(Hook& hook, const Tensor& grad) {
+  Tensor replaced = hook.call(grad);
+  if (!replaced) return grad;
+  check(std::ranges::equal(replaced.sizes(), grad.sizes()), Code::shape,
+        "a hook has changed the size of value: it returned ", replaced, " for ", grad);
+  check(replaced.dtype() == grad.dtype(), Code::dtype,
+        "a hook has changed the type of value: it returned ", replaced, " for ", grad);
+  check(replaced.device() == grad.device(), Code::device_mismatch,
+        "a hook has changed the device of value: it returned ", replaced, " for ", grad);
+  return replaced;
+}
+
 Tensor Walk::run_hooks(const SmallVector<Ref<Hook>, 1>& hooks, Tensor grad) {
-  for (const Ref<Hook>& h : SmallVector<Ref<Hook>, 1>(hooks)) {
-    Tensor replaced = h->call(grad);
-    if (replaced) grad = std::move(replaced);
-  }
+  for (const Ref<Hook>& h : SmallVector<Ref<Hook>, 1>(hooks)) grad = hooked(*h, grad);
   return grad;
 }
 
@@ -201,17 +215,20 @@ void accumulate_grad(const Tensor& leaf, Tensor g, bool create) {
   }
 }
 
+void accumulate_with_hooks(const Tensor& leaf, Tensor g, bool create) {
+  accumulate_grad(leaf, std::move(g), create);
+  const SmallVector<Ref<Hook>, 1> hooks(autograd_data(leaf).accumulated_hooks);
+  for (const Ref<Hook>& h : hooks) h->call(leaf);
+}
+
 void Walk::run_leaf(Task& t) {
   const Tensor& leaf = t.edge.leaf;
   Tensor g = std::move(t.grads[0]);
   t.grads[0] = Tensor();
   if (!g) return;
-  AutogradData& d = autograd_data(leaf);
-  g = run_hooks(d.hooks, std::move(g));
+  g = run_hooks(autograd_data(leaf).hooks, std::move(g));
   for (int index : t.captures) captured[size_t(index)] = g;
-  if (!accumulate_) return;
-  accumulate_grad(leaf, std::move(g), create_);
-  for (const Ref<Hook>& h : SmallVector<Ref<Hook>, 1>(d.accumulated_hooks)) h->call(leaf);
+  if (accumulate_) accumulate_with_hooks(leaf, std::move(g), create_);
 }
 
 void Walk::run_node(Task& t) {
@@ -220,8 +237,7 @@ void Walk::run_node(Task& t) {
   for (size_t i = 0; i < node->hooks.size(); ++i) {
     const Node::TensorHook h = node->hooks[i];
     if (!dy[h.nr]) continue;
-    Tensor replaced = h.hook->call(dy[h.nr]);
-    if (replaced) dy[h.nr] = std::move(replaced);
+    dy[h.nr] = hooked(*h.hook, dy[h.nr]);
   }
   for (const Node::Retained& r : node->retained) {
     if (dy[r.nr]) autograd_data(Tensor(Ref<TensorImpl>::share(r.tensor))).grad = dy[r.nr];
@@ -241,7 +257,7 @@ void Walk::run_node(Task& t) {
     current_node = node.get();
     dx = node->apply(dy);
   }
-  if (!retain_) node->release_saved();
+  if (!retain_ && t.needed) node->release_saved();
   dy.clear();
   dx.resize(node->next.size());
   for (size_t i = 0; i < node->next.size(); ++i) {
@@ -286,8 +302,12 @@ void backward(TensorsView roots, TensorsView grads, bool retain_graph, bool crea
               TensorsView inputs) {
   if (inputs.empty()) return prepared(roots, grads, retain_graph, create_graph, true).run();
   Tensors found = gradients(roots, grads, inputs, retain_graph, create_graph, true);
+  const GradMode mode(create_graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (found[i]) accumulate_grad(inputs[i], found[i], create_graph);
+    const auto earlier = inputs.first(i);
+    const bool repeated =
+        std::ranges::any_of(earlier, [&](const Tensor& t) { return t.is_same(inputs[i]); });
+    if (found[i] && !repeated) accumulate_with_hooks(inputs[i], found[i], create_graph);
   }
 }
 

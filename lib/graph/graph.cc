@@ -118,14 +118,19 @@ Tensor Saved::get() const {
   const uint32_t now = tensor_.storage()->version();
   if (now != version_) {
     const char* op = current_node ? current_node->name() : "backward";
-    throw Error(Code::autograd,
-                "one of the variables needed for gradient computation has been modified by an "
-                "inplace operation",
-                cat_text(describe(tensor_), ", saved by \"", op, "\" at version ", version_,
-                         ", is at version ", now, ": \"", tensor_.storage()->writer(),
-                         "\" wrote to it between forward and backward"),
-                cat_text("use the out-of-place form of \"", tensor_.storage()->writer(),
-                         "\", or write to a clone()"));
+    const Storage& s = *tensor_.storage();
+    // Without a writer the tensor got another storage, whose count began anew.
+    const std::string what = *s.writer() ? cat_text('"', s.writer(), s.writer_suffix(), '"')
+                                         : std::string("an assignment of its data");
+    throw Error(
+        Code::autograd,
+        "one of the variables needed for gradient computation has been modified by an "
+        "inplace operation",
+        cat_text(describe(tensor_), ", saved by \"", op, "\" at version ", version_,
+                 ", is at version ", now, ": ", what, " wrote to it between forward and backward"),
+        *s.writer_suffix() == '_'
+            ? cat_text("use the out-of-place form, \"", s.writer(), "\", or write to a clone()")
+            : "write to a clone(), or call backward() before");
   }
   if (!is_output_ || !current_node || !modes.grad) return tensor_;
   Tensor y = alias(tensor_);

@@ -27,8 +27,9 @@ constexpr StorageType kStorages[] = {
 
 class Machine {
  public:
-  Machine(std::string_view text, const StorageLookup& storage, std::string_view path)
-      : text_(text), storage_(storage), path_(path) {}
+  Machine(std::string_view text, const StorageLookup& storage, std::string_view path,
+          std::vector<PickleRef>& made)
+      : text_(text), storage_(storage), path_(path), made_(made) {}
   PickleRef run();
 
  private:
@@ -52,7 +53,10 @@ class Machine {
     at_ = end + 1;
     return s;
   }
-  template <class T> void push(T v) { stack_.push_back(std::make_shared<V>(V{std::move(v)})); }
+  template <class T> void push(T v) {
+    made_.push_back(std::make_shared<V>(V{std::move(v)}));
+    stack_.push_back(made_.back());
+  }
   PickleRef pop() {
     if (stack_.empty()) damaged("its pickle's stack runs empty");
     PickleRef v = std::move(stack_.back());
@@ -81,6 +85,7 @@ class Machine {
   std::string_view text_;
   const StorageLookup& storage_;
   std::string_view path_;
+  std::vector<PickleRef>& made_;
   size_t at_ = 0;
   std::vector<PickleRef> stack_;
   std::vector<size_t> marks_;
@@ -334,8 +339,16 @@ PickleRef Machine::run() {
 
 }  // namespace
 
-PickleRef read_pickle(std::string_view text, const StorageLookup& storage, std::string_view path) {
-  return Machine(text, storage, path).run();
+Pickle::~Pickle() {
+  for (const PickleRef& p : made_) {
+    const V emptied = std::exchange(*p, V{});  // its items live on in made_
+  }
+}
+
+Pickle read_pickle(std::string_view text, const StorageLookup& storage, std::string_view path) {
+  Pickle pickle;
+  pickle.root_ = Machine(text, storage, path, pickle.made_).run();
+  return pickle;
 }
 
 }  // namespace flambeau::io

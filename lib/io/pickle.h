@@ -44,6 +44,21 @@ struct PickleValue {
 // Finds the bytes of a storage by its key in the archive.
 using StorageLookup = std::function<std::string_view(const std::string& key)>;
 
-PickleRef read_pickle(std::string_view text, const StorageLookup& storage, std::string_view path);
+// A pickle's root and everything in it. Values may hold each other in circles or nest without end,
+// so they are let go one by one.
+class Pickle {
+ public:
+  Pickle() = default;
+  Pickle(Pickle&&) = default;
+  ~Pickle();
+  const PickleValue& root() const { return *root_; }
+
+ private:
+  friend Pickle read_pickle(std::string_view, const StorageLookup&, std::string_view);
+  PickleRef root_;
+  std::vector<PickleRef> made_;
+};
+
+Pickle read_pickle(std::string_view text, const StorageLookup& storage, std::string_view path);
 
 }  // namespace flambeau::io

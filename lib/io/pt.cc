@@ -130,11 +130,11 @@ Ref<State> read_pt(std::string_view content, std::string_view path) {
     check(it != entries.end(), Code::io, "\"", path, "\" lacks the storage ", key);
     return it->second;
   };
-  const PickleRef value = read_pickle(entries.at(root + "data.pkl"), lookup, path);
-  check(value->as<PickleValue::Dict>() != nullptr, Code::unsupported, "\"", path,
+  const Pickle pickle = read_pickle(entries.at(root + "data.pkl"), lookup, path);
+  check(pickle.root().as<PickleValue::Dict>() != nullptr, Code::unsupported, "\"", path,
         "\" holds no state dict; save model.state_dict() rather than the model");
   auto state = make_ref<State>();
-  collect(*value, "", *state, 0);
+  collect(pickle.root(), "", *state, 0);
   return state;
 }
 

@@ -10,7 +10,8 @@ namespace flambeau::io {
 
 Tensor tensor_from_bytes(std::string_view bytes, DimsView sizes, Dtype dtype) {
   Tensor t = empty(sizes, dtype, kCpu);
-  if (!bytes.empty()) std::memcpy(t.data(), bytes.data(), bytes.size());
+  check(bytes.size() >= t.nbytes(), Code::internal, "too few bytes for ", t);
+  if (t.nbytes()) std::memcpy(t.data(), bytes.data(), t.nbytes());
   return t;
 }
 
@@ -23,6 +24,7 @@ void save(const State& state, std::string_view path) {
   auto dense = make_ref<State>();
   for (const auto& [name, t] : state.entries) {
     dense->entries.emplace_back(name, ops::contiguous(ops::to_device(ops::detach(t), kCpu, false)));
+    wait_for_host_access(dense->entries.back().second.storage()->block());
   }
   AtomicFile file(path);
   if (safetensors) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/map.h"
 
 namespace flambeau {
 
@@ -38,9 +39,39 @@ char* side_by_side(const char* op, const Tensor& t, const Tensor& model) {
   if (!t.defined()) return nullptr;
   check(t.dtype() == model.dtype() && t.device() == model.device() && t.numel() == model.numel(),
         Code::invalid_argument, op, ": ", t, " does not match the parameter ", model);
-  check(t.is_contiguous(), Code::unsupported, op, ": ", t, " is not contiguous");
   return static_cast<char*>(t.data());
 }
+
+// Parameters as the kernels walk them: what is not contiguous is copied, and copied back after the
+// launches.
+class DenseList {
+ public:
+  explicit DenseList(const ParameterList& list) : list_(list) {
+    for (Parameter& p : list_) {
+      for (Tensor Parameter::* place :
+           {&Parameter::param, &Parameter::first, &Parameter::second, &Parameter::greatest}) {
+        const Tensor given = p.*place;
+        if (make_dense(p.*place)) back_.emplace_back(given, p.*place);
+      }
+      make_dense(p.grad);
+    }
+  }
+  const ParameterList& list() const { return list_; }
+  void copy_back() const {
+    for (const auto& [to, from] : back_) run_cast(to, from);
+  }
+
+ private:
+  static bool make_dense(Tensor& t) {
+    if (!t.defined() || t.is_contiguous()) return false;
+    const Tensor dense = empty(t.sizes(), t.dtype(), t.device());
+    run_cast(dense, t);
+    t = dense;
+    return true;
+  }
+  ParameterList list_;
+  std::vector<std::pair<Tensor, Tensor>> back_;  // given, dense
+};
 
 // Launches over entries that share a dtype and device; `each` adds the accesses of one.
 class Launches {
@@ -103,10 +134,15 @@ ListArgs shared_args(const char* op, const OptimizerCells& cells) {
   return a;
 }
 
+std::vector<ListEntry> checked_entries(const char* op, const ParameterList& list) {
+  std::vector<ListEntry> entries;
+  for (const Parameter& p : list) entries.push_back(entry_of(op, p));
+  return entries;
+}
+
 void run_list(const char* op, const Kernel& kernel, const ParameterList& list, const ListArgs& args,
               const OptimizerCells& cells) {
-  std::vector<ListEntry> entries;  // all checked before anything is launched
-  for (const Parameter& p : list) entries.push_back(entry_of(op, p));
+  const std::vector<ListEntry> entries = checked_entries(op, list);
   Launches launches(op, kernel, args);
   for (const Tensor* cell : {&cells.lr, &cells.grad_scale, &cells.found_inf}) launches.read(*cell);
   for (size_t i = 0; i < list.size(); ++i) {
@@ -117,6 +153,16 @@ void run_list(const char* op, const Kernel& kernel, const ParameterList& list, c
     launches.add(p.param, entries[i], accesses);
   }
   launches.flush();
+}
+
+// Everything is checked before anything changes. A step is a write in place: graphs that saved a
+// parameter before cannot be walked after.
+template <class F> void step_all(const char* op, const ParameterList& list, F&& launch_list) {
+  checked_entries(op, list);
+  const DenseList dense(list);
+  for (const Parameter& p : list) p.param.storage()->written_by(op);
+  launch_list(dense.list());
+  dense.copy_back();
 }
 
 }  // namespace
@@ -134,9 +180,11 @@ void run_rule(const char* op, const UpdateRule& rule, const ParameterList& list,
     check(!buffer || options[size_t(rule.buffer_option)] == 0 || (p.*buffer).defined(),
           Code::invalid_argument, op, ": momentum needs its buffer");
   }
-  if (rule.count && !rule.count_after) run_list(op, *rule.count, list, a, cells);
-  run_list(op, *rule.update, list, a, cells);
-  if (rule.count && rule.count_after) run_list(op, *rule.count, list, a, cells);
+  step_all(op, list, [&](const ParameterList& dense) {
+    if (rule.count && !rule.count_after) run_list(op, *rule.count, dense, a, cells);
+    run_list(op, *rule.update, dense, a, cells);
+    if (rule.count && rule.count_after) run_list(op, *rule.count, dense, a, cells);
+  });
 }
 
 void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const Tensor& found_inf,
@@ -147,7 +195,9 @@ void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const
   Launches launches(op, kUnscaleList, a);
   launches.read(scale);
   launches.write(found_inf);
-  for (const Tensor& t : tensors) side_by_side(op, t, t);
+  for (const Tensor& t : tensors) {
+    check(t.is_contiguous(), Code::unsupported, op, ": ", t, " is not contiguous");
+  }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     ListEntry entry{};

@@ -2,8 +2,8 @@
 // The order of operations is that of torch.optim's single-tensor loops; arithmetic is in f32 for
 // half types.
 //
-//   ParameterList list: per parameter {param, grad, and the state the rule names}, all dense, of
-//       one shape and dtype
+//   ParameterList list: per parameter {param, grad, and the state the rule names}, all of one
+//       shape and dtype; what is not contiguous is copied there and back
 //   RuleOptions options{}; options[kOptLr] = ...;      each rule reads the places named for it
 //   run_rule("SGD", kSgdRule, list, options, cells)    `fresh` where the momentum buffer is new
 //   run_unscale("unscale_", tensors, scale, found_inf, marks)  t /= scale; found_inf = 1 and the

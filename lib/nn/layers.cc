@@ -172,7 +172,12 @@ class Sequential final : public Module {
   Sequential() : Module("Sequential") {}
   Tensor forward(TensorsView inputs) override {
     Tensor x = only(*this, inputs);
-    for (const auto& [name, child] : children) x = child->call(x);
+    for (size_t i = 0; i < children.size(); ++i) {  // a layer's forward may change the list
+      const auto [name, child] = children[i];
+      check(bool(child), Code::invalid_argument, "Sequential: child \"", name,
+            "\" is no module; remove it, or set one");
+      x = child->call(x);
+    }
     return x;
   }
 };

@@ -50,6 +50,9 @@ void flam_module::set_child(std::string_view name, Ref<flam_module> child) {
       flambeau::check(&m != this, Code::invalid_argument, "module \"", name, "\" (", child->type,
                       ") holds the module it is to be a child of");
     });
+  }
+  forget_child(name);
+  if (child) {
     flambeau::nn::remember_parent(*child, this, name);
     child->visit([](const std::string&, const flam_module& m) { m.label_ = nullptr; });
   }
@@ -60,7 +63,13 @@ void flam_module::remove(std::string_view name) {
   if (const Tensor* t = parameters.find(name)) flambeau::nn::forget_owner(*t, this);
   parameters.erase(name);
   buffers.erase(name);
+  forget_child(name);
   children.erase(name);
+}
+
+void flam_module::forget_child(std::string_view name) {
+  const Ref<flam_module>* old = children.find(name);
+  if (old && *old) flambeau::nn::forget_parent(**old, this, name);
 }
 
 const Tensor& flam_module::parameter(std::string_view name) const {
@@ -90,14 +99,14 @@ Tensor flam_module::call(flambeau::TensorsView inputs) {
   flambeau::Tensors current(inputs);
   const std::vector<HookEntry> now = hooks;  // a hook may remove itself
   for (const HookEntry& h : now) {
-    if (h.moment != 1) continue;
+    if (h.moment != 1 || current.empty()) continue;
     Tensor replaced = h.hook->run(current[0], Tensor());
     if (replaced) current[0] = std::move(replaced);
   }
   Tensor y = forward(current);
   for (const HookEntry& h : now) {
     if (h.moment != 2) continue;
-    Tensor replaced = h.hook->run(current[0], y);
+    Tensor replaced = h.hook->run(current.empty() ? Tensor() : current[0], y);
     if (replaced) y = std::move(replaced);
   }
   return y;

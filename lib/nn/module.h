@@ -93,6 +93,7 @@ struct flam_module : flambeau::RefCounted {
   std::vector<HookEntry> hooks;
 
  private:
+  void forget_child(std::string_view name);
   mutable std::atomic<const char*> label_{nullptr};  // interned; null where a parent changed
   void check_name(std::string_view name, const char* kind) const;
   template <class F>

@@ -73,6 +73,13 @@ std::string path_of(const Module& m) {
   return path_in(table(), &m);
 }
 
+void forget_parent(const Module& child, const Module* parent, std::string_view name) {
+  std::lock_guard lock(table().mutex);
+  const auto it = table().parent.find(&child);
+  if (it != table().parent.end() && it->second.module == parent && it->second.name == name)
+    table().parent.erase(it);
+}
+
 void forget_module(const Module* m) {
   std::lock_guard lock(table().mutex);
   table().parent.erase(m);

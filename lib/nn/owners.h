@@ -14,6 +14,7 @@ void remember_owner(const Tensor& t, const ::flam_module* m, std::string_view na
 void forget_owner(const Tensor& t, const ::flam_module* m);
 void remember_parent(const ::flam_module& child, const ::flam_module* parent,
                      std::string_view name);
+void forget_parent(const ::flam_module& child, const ::flam_module* parent, std::string_view name);
 std::string path_of(const ::flam_module& m);  // from its outermost parent; "" where it has none
 void forget_module(const ::flam_module* m);   // as a parent and as a child
 

@@ -41,19 +41,22 @@ struct ConstantBackward {
   Tensors operator()(const Tensor&) const { return {}; }
 };
 
-bool has_place(const Operand& o) { return o.tensor->defined() && !is_host_scalar(*o.tensor); }
+// Whether an operand's device matters.
+bool has_place(const Tensor& t, Devices devices) {
+  return t.defined() && (devices == Devices::exact || !is_host_scalar(t));
+}
 
 // The device whose operands are to move: the cpu where the others are on a GPU, since a program
 // that uses a GPU wants its data there; else the one that fewest operands are on.
-Device odd_device(std::span<const Operand> operands) {
+Device odd_device(std::span<const Operand> operands, Devices devices) {
   Device odd;
   std::ptrdiff_t fewest = PTRDIFF_MAX;
   for (const Operand& o : operands) {
-    if (!has_place(o)) continue;
+    if (!has_place(*o.tensor, devices)) continue;
     const Device device = o.tensor->device();
     if (device.is_cpu()) return device;
     const auto same = std::count_if(operands.begin(), operands.end(), [&](const Operand& p) {
-      return has_place(p) && p.tensor->device() == device;
+      return has_place(*p.tensor, devices) && p.tensor->device() == device;
     });
     if (same < fewest) fewest = same, odd = device;
   }
@@ -69,14 +72,6 @@ int64_t leading_size_of_data(std::span<const Operand> operands) {
   return 0;
 }
 
-struct UnknownBackward {
-  const char* op;
-  static constexpr auto name = "unknown";
-  Tensors operator()(const Tensor&) const {
-    fail(Code::unsupported, "the derivative of \"", op, "\" is not implemented");
-  }
-};
-
 }  // namespace
 
 Call::Call(const char* name, std::span<const Operand> operands, Devices devices) : name_(name) {
@@ -90,14 +85,16 @@ Call::Call(const char* name, std::span<const Operand> operands, Devices devices)
     in_.push_back(o.tensor);
     if (!o.tensor->defined()) continue;
     const Tensor& t = *o.tensor;
-    if (!device_ || (t.device() != device_ && !is_host_scalar(t))) {
+    if (t.storage()->pinned() && devices != Devices::any) [[unlikely]]
+      wait_for_host_access(t.storage()->block());
+    if (!device_ || (t.device() != device_ && has_place(t, devices))) {
       if (device_ && device_ != t.device()) {
         // The first operands may have been host scalars: any device wins over those.
         bool only_scalars = true;
         for (const Operand* p = operands.data(); p != &o; ++p) {
-          only_scalars &= !p->tensor->defined() || is_host_scalar(*p->tensor);
+          only_scalars &= !has_place(*p->tensor, devices);
         }
-        if (!only_scalars && devices == Devices::same) fail_devices(operands);
+        if (!only_scalars && devices != Devices::any) fail_devices(operands, devices);
       }
       device_ = t.device();
     }
@@ -106,21 +103,23 @@ Call::Call(const char* name, std::span<const Operand> operands, Devices devices)
   if (grad_ && !in_forward()) note_forward(leading_size_of_data(operands));
   if (pending_into && !pending_into->written && std::string_view(pending_into->op) == name_)
     into_ = pending_into;
+  if (into_ && into_->form == Into::out && grad_) [[unlikely]]
+    ops::fail_recorded_out(name_);
   if (modes.autocast) [[unlikely]]
     apply_autocast();
 }
 
 // Throws: names every operand, the odd one out, the module it belongs to and the line that mends
 // it.
-void Call::fail_devices(std::span<const Operand> operands) {
+void Call::fail_devices(std::span<const Operand> operands, Devices devices) {
   std::string facts = std::string(name_) + "(";
   for (size_t i = 0; i < operands.size(); ++i) {
     facts += cat_text(i ? ", " : "", operand_name(name_, i), ": ", describe(*operands[i].tensor));
   }
   facts += ")";
-  const Device odd = odd_device(operands);
+  const Device odd = odd_device(operands, devices);
   const auto other = std::find_if(operands.begin(), operands.end(), [&](const Operand& o) {
-    return has_place(o) && o.tensor->device() != odd;
+    return has_place(*o.tensor, devices) && o.tensor->device() != odd;
   });
   const Device others = other->tensor->device();
   const std::string place = cat_text(".to(\"", to_string(others), "\")");
@@ -128,7 +127,7 @@ void Call::fail_devices(std::span<const Operand> operands) {
   size_t count = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
     const Tensor& t = *operands[i].tensor;
-    if (!has_place(operands[i]) || t.device() != odd) continue;
+    if (!has_place(t, devices) || t.device() != odd) continue;
     names += cat_text(count ? " and " : "", operand_name(name_, i));
     moves += cat_text(count++ ? ", " : "", operand_name(name_, i), place);
     if (owner.empty() && tensor_owner) owner = tensor_owner(t);
@@ -245,7 +244,7 @@ void Call::apply_autocast() {
 // The destination becomes the result: from here on it counts as written by this op.
 const Tensor& Call::adopt_target() {
   version_before_ = into_->target.storage()->version();
-  into_->target.storage()->written_by(name_);
+  into_->target.storage()->written_by(name_, into_->form == Into::out ? "(out=...)" : "_");
   into_->written = true;
   return into_->target;
 }
@@ -282,7 +281,7 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
 
   if (into_) {
     const Tensor& target = into_->target;
-    prepare_target(*into_, sizes, result);
+    prepare_target(*into_, sizes, result, device_);
     if (target.dtype() == result && !overlaps_operand(target)) {
       const Tensor& y = adopt_target();
       run_map(name_, k, dtype, y, {inputs, n}, params);
@@ -317,7 +316,7 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
 
 Tensor Call::output(DimsView sizes, Dtype dtype) {
   if (into_) {
-    prepare_target(*into_, sizes, dtype);
+    prepare_target(*into_, sizes, dtype, device_);
     const Tensor& target = into_->target;
     bool aliased = false;
     for (const Tensor* x : in_) aliased |= x->defined() && x->storage() == target.storage();
@@ -372,12 +371,12 @@ void Call::attach(std::span<Tensor> ys, Ref<Node> node) {
     node->next.push_back(t->defined() && is_floating(t->dtype()) ? gradient_edge(*t) : Edge{});
   }
   for (Tensor& y : ys) {
-    if (into_ && into_->written && y.is_same(into_->target)) {
-      rebase_history(y, node);
-    } else if (is_floating(y.dtype())) {
-      set_history(y, node);
-    } else {  // keeps output numbers in step with the op's results
+    if (!is_floating(y.dtype())) {  // keeps output numbers in step with the op's results
       node->outputs.push_back({Dims(y.sizes()), y.dtype(), y.device()});
+    } else if (into_ && into_->written && y.is_same(into_->target)) {
+      rebase_history(y, node);
+    } else {
+      set_history(y, node);
     }
   }
 }

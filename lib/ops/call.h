@@ -11,8 +11,9 @@
 
 namespace flambeau {
 
-// Whether operands must share a device; copies are what may cross.
-enum class Devices : int8_t { same, any };
+// Whether operands must share a device: elementwise kernels take 0-d cpu tensors beside others by
+// value, kernels that read an operand's memory do not, and copies may cross.
+enum class Devices : int8_t { same, exact, any };
 
 struct Operand {
   Operand(const Tensor& t) : tensor(&t) {}  // NOLINT: implicit by design
@@ -86,7 +87,7 @@ class Call {
   template <class F> static Ref<Node> make_node(F&& f) {
     return make_ref<NodeOf<std::remove_cvref_t<F>>>(std::forward<F>(f));
   }
-  [[noreturn]] void fail_devices(std::span<const Operand> operands);
+  [[noreturn]] void fail_devices(std::span<const Operand> operands, Devices devices);
   void apply_autocast();
   Dtype widest_cast(bool cpu) const;
   std::string as_call() const;

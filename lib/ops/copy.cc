@@ -11,6 +11,10 @@ namespace {
 // dst = src without autograd; src broadcasts to dst.
 void copy_data(const Tensor& dst, const Tensor& src, bool non_blocking) {
   if (dst.numel() == 0) return;
+  for (const Tensor* t : {&dst, &src}) {  // kernels that run here, unlike copies, do not wait
+    if (t->storage()->pinned() && !(dst.device() != src.device() && t->is_contiguous()))
+      wait_for_host_access(t->storage()->block());
+  }
   if (dst.device() == src.device() || (src.device().is_cpu() && src.dim() == 0)) {
     return run_cast(dst, src);
   }

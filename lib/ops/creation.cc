@@ -1,15 +1,10 @@
 // New tensors and whole-tensor writes.
 #include "base/error.h"
 #include "ops/call.h"
-#include "ops/defaults.h"
 #include "ops/ops.h"
+#include "tensor/defaults.h"
 
 namespace flambeau {
-
-Defaults& defaults() {
-  static Defaults d;
-  return d;
-}
 
 namespace ops {
 

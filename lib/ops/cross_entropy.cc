@@ -111,7 +111,7 @@ Tensor summed(Call& c, const Tensor& x, Dtype dtype) {
 
 Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weight, Options o) {
   check_classes(input, target, weight, o.dim);
-  Call c{"cross_entropy", {input, target, weight}};
+  Call c{"cross_entropy", {input, target, weight}, Devices::exact};
   const Tensor& x = c[0];
   const Dtype compute = compute_dtype(x.dtype());
   c.convert(1, Dtype::i64);
@@ -178,7 +178,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
 Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
                 int64_t ignore_index, int32_t reduction) {
   check_reduction("nll_loss", reduction);
-  const Call c{"nll_loss", {input, target, weight}};
+  const Call c{"nll_loss", {input, target, weight}, Devices::exact};
   const int64_t dim = class_dim("nll_loss", input);
   check_classes(input, target, weight, dim);
   const int64_t classes = input.size(dim);

@@ -7,8 +7,8 @@
 // pass, fused() takes it unless somebody differentiates the gradient again.
 #pragma once
 #include "ops/call.h"
-#include "ops/defaults.h"
 #include "ops/ops.h"
+#include "tensor/defaults.h"
 
 namespace flambeau::ops {
 

@@ -9,7 +9,7 @@ namespace flambeau::ops {
 namespace {
 
 struct GatherBackward {
-  Tensor index;
+  Saved index;
   int64_t dim;
   Dims sizes;
   static constexpr auto name = "GatherBackward0";
@@ -19,7 +19,7 @@ struct GatherBackward {
 };
 
 struct ScatterBackward {
-  Tensor index;
+  Saved index;
   int64_t dim;
   bool number;
   static constexpr auto name = "ScatterBackward0";
@@ -31,7 +31,7 @@ struct ScatterBackward {
 };
 
 struct ScatterAddBackward {
-  Tensor index;
+  Saved index;
   int64_t dim;
   static constexpr auto name = "ScatterAddBackward0";
   Tensors operator()(const Tensor& dy) const {
@@ -80,35 +80,35 @@ Tensor source_of(const char* op, const Tensor& x, const Tensor& index, const Ten
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   const int64_t d = wrap_dim(dim, x.dim());
-  const Tensor at = index_operand("gather", index, x.device());
+  const Tensor at = index_operand("gather", x, index);
   check_covers("gather", "input", x, at, d);
   Call c{"gather", {x}};
   Tensor y = c.output(at.sizes());
   run_gather("gather", y, x, d, at);
-  return c.track(std::move(y), GatherBackward{at, d, Dims(x.sizes())});
+  return c.track(std::move(y), GatherBackward{c.save(at), d, Dims(x.sizes())});
 }
 
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
   const int64_t d = wrap_dim(dim, x.dim());
-  const Tensor at = index_operand("scatter", index, x.device());
+  const Tensor at = index_operand("scatter", x, index);
   const bool number = src.is_wrapped_number() || (src.dim() == 0 && at.dim() != 0);
   if (number) check_covers("scatter", "self", x, at, d);
   const Tensor from = number ? to(src, x.device(), x.dtype()) : source_of("scatter", x, at, src, d);
-  Call c{"scatter", {x, at, from}};
+  Call c{"scatter", {x, at, from}, Devices::exact};
   Tensor y = c.changeable();
   run_scatter("scatter", kIndexSet, y, d, at, from);
-  return c.track(std::move(y), ScatterBackward{at, d, number});
+  return c.track(std::move(y), ScatterBackward{c.save(at), d, number});
 }
 
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
   const int64_t d = wrap_dim(dim, x.dim());
-  const Call cast{"scatter_add", {x, index, src}};
-  const Tensor at = index_operand("scatter_add", index, x.device());
+  const Call cast{"scatter_add", {x, index, src}, Devices::exact};
+  const Tensor at = index_operand("scatter_add", cast[0], index);
   const Tensor from = source_of("scatter_add", cast[0], at, cast[2], d);
-  Call c{"scatter_add", {cast[0], at, from}};
+  Call c{"scatter_add", {cast[0], at, from}, Devices::exact};
   Tensor y = c.changeable();
   run_scatter("scatter_add", kIndexAdd, y, d, at, from);
-  return c.track(std::move(y), ScatterAddBackward{at, d});
+  return c.track(std::move(y), ScatterAddBackward{c.save(at), d});
 }
 
 Tensor take(const Tensor& x, const Tensor& index) {

@@ -8,7 +8,7 @@ namespace flambeau::ops {
 namespace {
 
 struct IndexSelectBackward {
-  Tensor index;
+  Saved index;
   size_t dim;
   Dims sizes;
   static constexpr auto name = "IndexSelectBackward0";
@@ -18,7 +18,7 @@ struct IndexSelectBackward {
 };
 
 struct IndexAddBackward {
-  Tensor index;
+  Saved index;
   size_t dim;
   double alpha;
   Dims source_sizes;
@@ -31,7 +31,7 @@ struct IndexAddBackward {
 };
 
 struct IndexCopyBackward {
-  Tensor index;
+  Saved index;
   size_t dim;
   Dims source_sizes;
   static constexpr auto name = "IndexCopyBackward0";
@@ -43,7 +43,7 @@ struct IndexCopyBackward {
 };
 
 struct IndexFillBackward {
-  Tensor index;
+  Saved index;
   size_t dim;
   static constexpr auto name = "IndexFillBackward0";
   Tensors operator()(const Tensor& dy) const {
@@ -53,23 +53,24 @@ struct IndexFillBackward {
 };
 
 struct EmbeddingBackward {
-  Tensor index;
+  Saved index;
   Dims sizes;
   std::optional<int64_t> padding;
   static constexpr auto name = "EmbeddingBackward0";
   Tensors operator()(const Tensor& dy) const {
     Tensor dw = zeros(sizes, dy.dtype(), dy.device());
-    dw = index_add(dw, 0, ravel(index), reshape(dy, Dims{index.numel(), sizes[1]}), 1);
+    const Tensor rows = ravel(index);
+    dw = index_add(dw, 0, rows, reshape(dy, Dims{rows.numel(), sizes[1]}), 1);
     if (padding) zero_(select(dw, 0, *padding));
     return {Tensor(), dw};
   }
 };
 
-Tensor index_vector(const char* op, const Tensor& index, Device device) {
+Tensor index_vector(const char* op, const Tensor& x, const Tensor& index) {
   check(index.dim() <= 1, Code::shape, op,
         "(): Index is supposed to be a vector, but got dim: ", index.dim(), " with shape ",
         ShapeText{index.sizes()});
-  const Tensor at = index_operand(op, index, device);
+  const Tensor at = index_operand(op, x, index);
   return at.dim() ? at : reshape(at, Dims{1});
 }
 
@@ -103,19 +104,19 @@ void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& ind
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Tensor at = index_vector("index_select", index, x.device());
+  const Tensor at = index_vector("index_select", x, index);
   Call c{"index_select", {x}};
   Tensor y = c.output(with_size(x, d, at.numel()));
   run_index_read("index_select", line(y), line(x), list_at(d, at));
-  return c.track(std::move(y), IndexSelectBackward{at, d, Dims(x.sizes())});
+  return c.track(std::move(y), IndexSelectBackward{c.save(at), d, Dims(x.sizes())});
 }
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
                  double alpha) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Tensor at = index_vector("index_add", index, x.device());
+  const Tensor at = index_vector("index_add", x, index);
   check_source("index_add", x, d, at, source);
-  Call c{"index_add", {x, at, source}};
+  Call c{"index_add", {x, at, source}, Devices::exact};
   Tensor scaled = alias(source);
   if (alpha != 1) {
     const GradMode off(false);
@@ -123,18 +124,18 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
   }
   Tensor y = c.changeable();
   run_index_write("index_add", kIndexAdd, line(y), list_at(d, at), line(scaled));
-  return c.track(std::move(y), IndexAddBackward{at, d, alpha, Dims(source.sizes())});
+  return c.track(std::move(y), IndexAddBackward{c.save(at), d, alpha, Dims(source.sizes())});
 }
 
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Call cast{"index_copy", {x, index, source}};
-  const Tensor at = index_vector("index_copy", index, x.device());
+  const Call cast{"index_copy", {x, index, source}, Devices::exact};
+  const Tensor at = index_vector("index_copy", cast[0], index);
   check_source("index_copy", cast[0], d, at, cast[2]);
-  Call c{"index_copy", {cast[0], at, cast[2]}};
+  Call c{"index_copy", {cast[0], at, cast[2]}, Devices::exact};
   Tensor y = c.changeable();
   run_index_write("index_copy", kIndexSet, line(y), list_at(d, at), line(c[2]));
-  return c.track(std::move(y), IndexCopyBackward{at, d, Dims(source.sizes())});
+  return c.track(std::move(y), IndexCopyBackward{c.save(at), d, Dims(source.sizes())});
 }
 
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
@@ -143,12 +144,12 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
         "with ",
         value.dim(), " dimension(s).");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Tensor at = index_vector("index_fill", index, x.device());
+  const Tensor at = index_vector("index_fill", x, index);
   const Tensor v = to(value, x.device(), x.dtype());
   Call c{"index_fill", {x, at, v}};
   Tensor y = c.changeable();
   run_index_write("index_fill", kIndexSet, line(y), list_at(d, at), v);
-  return c.track(std::move(y), IndexFillBackward{at, d});
+  return c.track(std::move(y), IndexFillBackward{c.save(at), d});
 }
 
 Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_t> padding_idx) {
@@ -159,13 +160,13 @@ Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_
           "Padding_idx must be within num_embeddings: ", *padding_idx, " for ", rows, " rows");
     if (*padding_idx < 0) padding_idx = *padding_idx + rows;
   }
-  Call c{"embedding", {input, weight}};
-  const Tensor at = index_operand("embedding", input, weight.device());
+  Call c{"embedding", {input, weight}, Devices::exact};
+  const Tensor at = index_operand("embedding", weight, input);
   IndexTensors lists(1);
   lists[0] = at;
   Tensor y = c.output(indexed_shape("embedding", weight, lists), weight.dtype());
   run_index_read("embedding", y, weight, lists);
-  return c.track(std::move(y), EmbeddingBackward{at, Dims(weight.sizes()), padding_idx});
+  return c.track(std::move(y), EmbeddingBackward{c.save(at), Dims(weight.sizes()), padding_idx});
 }
 
 }  // namespace flambeau::ops

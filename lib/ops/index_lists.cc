@@ -9,38 +9,40 @@ namespace flambeau::ops {
 namespace {
 
 struct IndexBackward {
-  IndexTensors lists;
+  SavedLists lists;
   Dims sizes;
   static constexpr auto name = "IndexBackward0";
   Tensors operator()(const Tensor& dy) const {
-    return {write_lists(zeros(sizes, dy.dtype(), dy.device()), lists, dy, true)};
+    return {write_lists(zeros(sizes, dy.dtype(), dy.device()), lists.get(), dy, true)};
   }
 };
 
 struct IndexPutBackward {
-  IndexTensors lists;
+  SavedLists lists;
   bool accumulate;
   static constexpr auto name = "IndexPutBackward0";
   Tensors operator()(const Tensor& dy) const {
+    const IndexTensors at = lists.get();
     Tensor dx =
-        accumulate || !wanted(0) ? dy : write_lists(clone(dy), lists, wrapped_number(0.0), false);
-    return {wanted(0) ? dx : Tensor(), wanted(1) ? read_lists(dy, lists) : Tensor()};
+        accumulate || !wanted(0) ? dy : write_lists(clone(dy), at, wrapped_number(0.0), false);
+    return {wanted(0) ? dx : Tensor(), wanted(1) ? read_lists(dy, at) : Tensor()};
   }
 };
 
 }  // namespace
 
-Tensor index_operand(const char* op, const Tensor& index, Device device) {
+Tensor index_operand(const char* op, const Tensor& x, const Tensor& index) {
   check(index.dtype() == Dtype::i64 || index.dtype() == Dtype::i32, Code::dtype, op,
         "(): Expected dtype int32/int64 for index, got ", index);
-  return to(index, device, Dtype::i64);
+  const Call same_device{op, {x, index}, Devices::exact};
+  return to_dtype(index, Dtype::i64);
 }
 
 Tensor read_lists(const Tensor& x, const IndexTensors& lists) {
   Call c{"index", {x}};
   Tensor y = flambeau::empty(indexed_shape("index", x, lists), x.dtype(), x.device());
   run_index_read("index", y, x, lists);
-  return c.track(std::move(y), IndexBackward{lists, Dims(x.sizes())});
+  return c.track(std::move(y), IndexBackward{{c, lists}, Dims(x.sizes())});
 }
 
 Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values,
@@ -51,7 +53,7 @@ Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& val
   Into scope(x, "index_put", Into::inplace);
   Call c{"index_put", {x, source}};
   run_index_write("index_put", accumulate ? kIndexAdd : kIndexSet, c.write_target(), lists, source);
-  return c.track(x, IndexPutBackward{lists, accumulate});
+  return c.track(x, IndexPutBackward{{c, lists}, accumulate});
 }
 
 std::vector<Tensor> coordinates(const Tensor& positions, DimsView sizes) {

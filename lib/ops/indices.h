@@ -1,12 +1,29 @@
 // What indexing ops share: index operands as the kernels want them.
 #pragma once
 #include "kernels/index.h"
+#include "ops/call.h"
 #include "ops/ops.h"
 
 namespace flambeau::ops {
 
-// int64, on the device of the indexed tensor.
-Tensor index_operand(const char* op, const Tensor& index, Device device);
+// The index of `x` in `op` as int64; it must be on x's device.
+Tensor index_operand(const char* op, const Tensor& x, const Tensor& index);
+
+// Index lists kept for a gradient: like any saved tensor they must not be written to in between.
+class SavedLists {
+ public:
+  SavedLists(const Call& c, const IndexTensors& lists) {
+    for (const Tensor& t : lists) saved_.push_back(c.save(t));
+  }
+  IndexTensors get() const {
+    IndexTensors lists;
+    for (const Saved& s : saved_) lists.push_back(s.get());
+    return lists;
+  }
+
+ private:
+  SmallVector<Saved, 2> saved_;
+};
 // x[lists] and x[lists] = values (or +=), recorded; the second one writes in place.
 Tensor read_lists(const Tensor& x, const IndexTensors& lists);
 Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values,

@@ -76,8 +76,12 @@ void rebase_history(const Tensor& t, Ref<Node> node) {
   autograd_data(t).fresh_at = t.storage()->version() - 1;  // stale: made anew from the base's
 }
 
-void prepare_target(Into& into, DimsView sizes, Dtype dtype) {
+void prepare_target(Into& into, DimsView sizes, Dtype dtype, Device device) {
   const Tensor& t = into.target;
+  check(t.device() == device, Code::device_mismatch,
+        "Expected all tensors to be on the same device, but ", into.op,
+        into.form == Into::out ? "(out=...)" : "_", " would write a result that is on ",
+        to_string(device), " to ", t, "; move the destination or the operands");
   const bool same = std::equal(sizes.begin(), sizes.end(), t.sizes().begin(), t.sizes().end());
   if (!same && into.form == Into::out) {
     ops::resize_(t, sizes);
@@ -91,6 +95,14 @@ void prepare_target(Into& into, DimsView sizes, Dtype dtype) {
 
 namespace ops {
 
+void fail_recorded_out(const char* op) {
+  throw Error(Code::autograd,
+              cat_text(op,
+                       "(): functions with out=... arguments don't support automatic "
+                       "differentiation, but one of the arguments requires grad."),
+              {}, "call it under no_grad(), or without out=");
+}
+
 void check_into(const Tensor& target, const char* op, Into::Form form) {
   for (size_t i = 0; i < target.sizes().size(); ++i) {
     check(target.strides()[i] != 0 || target.sizes()[i] <= 1, Code::invalid_argument, op,
@@ -103,10 +115,7 @@ void check_into(const Tensor& target, const char* op, Into::Form form) {
   if (!modes.grad) return;
   const bool leaf = requires_grad(target) && is_leaf(target);
   if (form == Into::out) {
-    check(
-        !requires_grad(target), Code::autograd, op,
-        "(): functions with out=... arguments don't support automatic differentiation, but one of "
-        "the arguments requires grad.");
+    if (requires_grad(target)) fail_recorded_out(op);
     return;
   }
   check(!leaf, Code::autograd,
@@ -120,7 +129,8 @@ void check_into(const Tensor& target, const char* op, Into::Form form) {
 
 Tensor finish_into(Into& into, const Tensor& result) {
   if (into.written) return into.target;
-  prepare_target(into, result.sizes(), result.dtype());
+  if (into.form == Into::out && modes.grad && requires_grad(result)) fail_recorded_out(into.op);
+  prepare_target(into, result.sizes(), result.dtype(), result.device());
   into.written = true;  // the copy below is an op of its own
   copy_(into.target, result);
   return into.target;

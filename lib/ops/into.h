@@ -25,6 +25,7 @@ inline FLAM_THREAD_LOCAL Into* pending_into = nullptr;
 namespace ops {
 
 void check_into(const Tensor& target, const char* op, Into::Form form);
+[[noreturn]] void fail_recorded_out(const char* op);
 Tensor finish_into(Into& into, const Tensor& result);
 
 // Runs `f`, the plain op, with `target` as its destination and returns target.

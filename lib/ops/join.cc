@@ -113,7 +113,7 @@ Tensor cat(TensorsView tensors, int64_t dim) {
 
 Tensor stack(TensorsView tensors, int64_t dim) {
   check(!tensors.empty(), Code::shape, "stack expects a non-empty TensorList");
-  Call c{"stack", operands_of(tensors)};
+  Call c{"stack", operands_of(tensors), Devices::exact};
   const Tensor& first = tensors[0];
   const size_t d = size_t(wrap_dim(dim, first.dim() + 1));
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -10,7 +10,7 @@ namespace flambeau::ops {
 namespace {
 
 struct MaskedScatterBackward {
-  Tensor mask;
+  Saved mask;
   Dims source_sizes;
   static constexpr auto name = "MaskedScatterBackward0";
   Tensors operator()(const Tensor& dy) const {
@@ -55,7 +55,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
   check(at.numel() <= source.numel(), Code::shape,
         "Number of elements of source < number of ones in mask: ", source.numel(), " and ",
         at.numel());
-  Call c{"masked_scatter", {x, wide, source}};
+  Call c{"masked_scatter", {x, wide, source}, Devices::exact};
   Tensor y = c.changeable();
   IndexTensors lists;
   const GradMode off(false);
@@ -66,7 +66,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
   } else {
     run_index_write("masked_scatter", kIndexSet, y, lists, used);
   }
-  return c.track(std::move(y), MaskedScatterBackward{wide, Dims(source.sizes())});
+  return c.track(std::move(y), MaskedScatterBackward{c.save(wide), Dims(source.sizes())});
 }
 
 Tensor nonzero(const Tensor& x) {

@@ -91,7 +91,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
 
 Tensor add_product(const char* op, const Tensor& x, const Tensor& a, const Tensor& b, double beta,
                    double alpha) {
-  Call c{op, {x, a, b}};
+  Call c{op, {x, a, b}, Devices::exact};
   check_same_dtype(op, c[1], c[2]);
   check_same_dtype(op, c[0], c[1]);
   if (c[1].size(-1) != c[2].size(-2)) fail_inner(op, c[1], c[2]);
@@ -187,7 +187,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   check(weight.dim() == 2, Code::shape, "linear: weight must be 1-d or 2-d, got ", weight);
   check(x.dim() > 0, Code::shape, "linear: input must have at least 1 dimension, got ", x);
-  Call c{"linear", {x, weight, bias}};
+  Call c{"linear", {x, weight, bias}, Devices::exact};
   check_same_dtype("linear", c[0], c[1]);
   if (c[0].size(-1) != c[1].size(1)) {
     const std::string owner = tensor_owner ? tensor_owner(weight) : "";

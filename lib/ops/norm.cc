@@ -105,6 +105,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
         ShapeText{x.sizes()});
   check(training || (running_mean && running_var), Code::invalid_argument,
         "batch_norm: running_mean and running_var must be given outside training");
+  {
+    const Call same_device{
+        "batch_norm", {x, running_mean, running_var, weight, bias}, Devices::exact};
+  }
   Call c{"batch_norm", {x, weight, bias}};
   const Dtype dtype = statistics_dtype(x.dtype());
   Dims stat_sizes(size_t(x.dim()), 1);
@@ -123,7 +127,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
       update_running(running_var, mul(var, num(unbiased)), momentum);
     }
   } else {
-    mu = as_channel(to_dtype(running_mean, dtype), x.dim());
+    // The gradient keeps the mean of now, whatever training does to the running one meanwhile.
+    mu = as_channel(
+        c.needs_grad() ? to(running_mean, {}, dtype, false, true) : to_dtype(running_mean, dtype),
+        x.dim());
     var = as_channel(to_dtype(running_var, dtype), x.dim());
   }
   const Tensor rstd = rsqrt(add(var, num(eps)));
@@ -214,7 +221,13 @@ Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weig
           Code::shape, "layer_norm: weight and bias must have the shape ",
           ShapeText{normalized_shape}, ", got ", *t);
   }
-  Call c{"layer_norm", {x, weight, bias}};
+  Call c{"layer_norm", {x, weight, bias}, Devices::exact};
+  for (size_t i : {size_t(1), size_t(2)}) {  // torch: halves may have weights in f32
+    if (!c[i].defined()) continue;
+    if (is_half(c[0].dtype()) && c[i].dtype() == Dtype::f32) c.convert(i, c[0].dtype());
+    check(c[i].dtype() == c[0].dtype(), Code::dtype, "layer_norm: input is ", c[0], ", ",
+          operand_name("layer_norm", i), " is ", c[i], "; convert one with .to(dtype)");
+  }
   if (has_wider(c)) {  // computed in f32, rounded once
     const auto wide = [&](size_t i) { return c[i] ? to_dtype(c[i], Dtype::f32) : Tensor(); };
     return to_dtype(layer_norm(wide(0), normalized_shape, wide(1), wide(2), eps), c[0].dtype());

@@ -12,9 +12,9 @@ struct Into;
 
 // Records an in-place write to t, whose new history is `node`.
 void rebase_history(const Tensor& t, Ref<Node> node);
-// Checks (and for out forms resizes) an in-place or out destination for a result of that shape and
-// dtype.
-void prepare_target(Into& into, DimsView sizes, Dtype dtype);
+// Checks (and for out forms resizes) an in-place or out destination for a result of that shape,
+// dtype and device.
+void prepare_target(Into& into, DimsView sizes, Dtype dtype, Device device);
 
 // The header's name of an op's i-th tensor operand, for error texts.
 std::string operand_name(const char* op, size_t i);

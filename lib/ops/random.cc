@@ -2,13 +2,15 @@
 #include "kernels/random.h"
 
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "graph/generator.h"
 #include "kernels/index.h"
 #include "ops/call.h"
-#include "ops/defaults.h"
 #include "ops/formula.h"
+#include "ops/read.h"
+#include "tensor/defaults.h"
 
 namespace flambeau::ops {
 
@@ -25,6 +27,26 @@ RandomState next_state(const char* op, Generator* given, Device device) {
 
 void check_floating(const char* op, Dtype dtype) {
   check(is_floating(dtype), Code::dtype, "\"", op, "\" not implemented for '", name_of(dtype), "'");
+}
+
+// Of values that can be read without waiting.
+void check_values(const char* op, const Tensor& x, const char* rule,
+                  Tensor (*holds)(const Tensor& x)) {
+  if (!x.device().is_cpu() || x.numel() == 0) return;
+  const GradMode off(false);
+  check(is_true(all(holds(alias(x)))), Code::invalid_argument, op, ": ", rule, "; in ", x);
+}
+
+void check_bounds(const char* op, Dtype dtype, int64_t low, int64_t high) {
+  check(low < high, Code::invalid_argument,
+        "random_ expects 'from' to be less than 'to', but got from=", low, " >= to=", high);
+  if (is_floating(dtype)) return;
+  const auto [least, greatest] = with_dtype(dtype, [](auto tag) {
+    using Limits = std::numeric_limits<typename decltype(tag)::type>;
+    return std::pair(int64_t(Limits::lowest()), int64_t(Limits::max()));
+  });
+  check(low >= least && high - 1 <= greatest, Code::invalid_argument, op, ": ", low, " to ",
+        high - 1, " does not fit in ", name_of(dtype), ", which holds ", least, " to ", greatest);
 }
 
 Tensor finished(Tensor t, bool requires_grad) {
@@ -92,10 +114,10 @@ Tensor randn(DimsView size, Generator* g, Dtype dtype, Device device, bool requi
 
 Tensor randint(int64_t low, int64_t high, DimsView size, Generator* g, Dtype dtype, Device device,
                bool requires_grad) {
-  check(low < high, Code::invalid_argument,
-        "random_ expects 'from' to be less than 'to', but got from=", low, " >= to=", high);
-  return fresh("randint", kRandint, size, g, dtype == Dtype::none ? Dtype::i64 : dtype, device,
-               requires_grad, {}, {.low = low, .high = high});
+  if (dtype == Dtype::none) dtype = Dtype::i64;
+  check_bounds("randint", dtype, low, high);
+  return fresh("randint", kRandint, size, g, dtype, device, requires_grad, {},
+               {.low = low, .high = high});
 }
 
 Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requires_grad) {
@@ -136,8 +158,7 @@ Tensor exponential_(const Tensor& x, double lambd, Generator* g) {
 }
 
 Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator* g) {
-  check(from < to, Code::invalid_argument,
-        "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
+  check_bounds("random_", x.dtype(), from, to);
   return fill_random("random", kRandint, x, g, {}, {.low = from, .high = to});
 }
 
@@ -149,6 +170,8 @@ Tensor bernoulli_(const Tensor& x, double p, Generator* g) {
 
 Tensor bernoulli(const Tensor& p, Generator* g) {
   check_floating("bernoulli", p.dtype());
+  check_values("bernoulli", p, "expects probabilities in [0, 1]",
+               [](const Tensor& x) { return logical_and(ge(x, num(0.0)), le(x, num(1.0))); });
   Call c{"bernoulli", {p}};
   const RandomState state = next_state("bernoulli", g, p.device());
   Tensor y = flambeau::empty(p.sizes(), p.dtype(), p.device());
@@ -157,6 +180,8 @@ Tensor bernoulli(const Tensor& p, Generator* g) {
 }
 
 Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
+  check_values("normal", std, "expects all elements of std >= 0.0",
+               [](const Tensor& x) { return ge(x, num(0.0)); });
   const Tensor& shaped = mean.is_wrapped_number() ? std : mean;
   const Dims sizes = broadcast_shapes(mean.sizes(), std.sizes());
   const Dtype dtype = is_floating(shaped.dtype()) ? shaped.dtype() : defaults().dtype;
@@ -172,6 +197,14 @@ Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement,
   const int64_t n = weights.size(-1);
   check(replacement || num_samples <= n, Code::invalid_argument,
         "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  check_values("multinomial", weights,
+               "probability tensor contains either `inf`, `nan` or element < 0",
+               [](const Tensor& x) { return logical_and(ge(x, num(0.0)), isfinite(x)); });
+  check_values("multinomial", weights,
+               "invalid multinomial distribution (sum of probabilities <= 0)", [](const Tensor& x) {
+                 const int64_t last = -1;
+                 return gt(sum(x, {&last, 1}), num(0.0));
+               });
   GradMode no_grad(false);
   // The index with the least exponential clock of rate w is drawn with probability w / sum(w);
   // without replacement the next draw is the next clock, so the drawn one stops counting.

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "kernels/random.h"
 #include "ops/call.h"
-#include "ops/defaults.h"
 #include "ops/ops.h"
+#include "tensor/defaults.h"
 
 namespace flambeau::ops {
 

@@ -40,7 +40,7 @@ Tensor counts_of(const Tensor& x, int64_t dim, const Tensor& at, bool include_se
 
 struct ScatterReduceBackward {
   Saved x, src, y;
-  Tensor at;
+  Saved at;
   int64_t dim;
   int32_t rule;
   bool include_self;
@@ -116,8 +116,8 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
         "scatter(): Expected self.dtype to be equal to src.dtype, got ", name_of(x.dtype()),
         " and ", name_of(src.dtype()));
   const int64_t d = wrap_dim(dim, x.dim());
-  Call c{"scatter_reduce", {x, index, src}};
-  const Tensor at = index_operand("scatter_reduce", index, x.device());
+  Call c{"scatter_reduce", {x, index, src}, Devices::exact};
+  const Tensor at = index_operand("scatter_reduce", x, index);
   Tensor part = src;
   for (int64_t i = 0; i < src.dim() && src.dim() == at.dim(); ++i) {
     check(at.size(i) <= src.size(i), Code::shape, "scatter_reduce(): Expected index ",
@@ -143,7 +143,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
   }
   y = alias(y);
   if (!is_floating(x.dtype())) return c.constant(std::move(y));
-  ScatterReduceBackward gradient{c.save(x), c.save(src), c.save_output(y), at,
+  ScatterReduceBackward gradient{c.save(x), c.save(src), c.save_output(y), c.save(at),
                                  d,         rule,        include_self};
   return c.track(std::move(y), std::move(gradient));
 }

@@ -69,7 +69,9 @@ Dims infer_size(DimsView shape, int64_t numel, DimsView from) {
       infer = int(i);
     } else {
       check(out[i] >= 0, Code::shape, "invalid shape dimension ", out[i], " in ", ShapeText{shape});
-      known *= out[i];
+      check(!__builtin_mul_overflow(known, out[i], &known), Code::shape, "shape '",
+            ShapeText{shape}, "' is invalid for input of size ", numel, " with shape ",
+            ShapeText{from});
     }
   }
   if (infer >= 0) {
@@ -162,14 +164,12 @@ Tensor reshape(const Tensor& x, DimsView shape) {
 Tensor as_strided(const Tensor& x, DimsView sizes, DimsView strides, int64_t storage_offset) {
   check(sizes.size() == strides.size(), Code::shape, "as_strided: ", sizes.size(), " sizes but ",
         strides.size(), " strides");
-  const int64_t offset = x.offset() + storage_offset;
-  int64_t last = offset;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    check(strides[i] >= 0, Code::shape, "as_strided: negative stride ", strides[i]);
-    last += (sizes[i] - 1) * strides[i];
-  }
-  check(numel_of(sizes) == 0 ||
-            (offset >= 0 && size_t(last + 1) * x.element_size() <= x.storage()->bytes()),
+  for (int64_t s : strides) check(s >= 0, Code::shape, "as_strided: negative stride ", s);
+  const int64_t span = span_of(sizes, strides);
+  const auto held = int64_t(x.storage()->bytes() / x.element_size());
+  int64_t offset;
+  check(!__builtin_add_overflow(x.offset(), storage_offset, &offset) && offset >= 0 &&
+            (span == 0 || (offset <= held && span <= held - offset)),
         Code::shape, "as_strided: sizes ", ShapeText{sizes}, ", strides ", to_string(strides),
         " and offset ", storage_offset, " reach outside the storage of ", x);
   return make_view("as_strided", x, sizes, strides, offset,
@@ -261,6 +261,7 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   end = std::clamp<int64_t>(end < 0 ? end + n : end, start, n);
   Dims sizes(x.sizes()), strides(x.strides()), dense = contiguous_strides(x.sizes());
   const int64_t skipped = start * dense[d];
+  step = std::min(step, std::max<int64_t>(n, 1));  // beyond the end is beyond the end
   sizes[d] = (end - start + step - 1) / step;
   strides[d] *= step;
   dense[d] *= step;
@@ -290,7 +291,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   check(start >= -n && start <= n, Code::index, "start ", start, " is out of range for dimension ",
         dim, " with size ", n);
   if (start < 0) start += n;
-  check(length >= 0 && start + length <= n, Code::index, "start (", start, ") + length (", length,
+  check(length >= 0 && length <= n - start, Code::index, "start (", start, ") + length (", length,
         ") exceeds dimension size (", n, ").");
   return slice(x, dim, start, start + length, 1);
 }

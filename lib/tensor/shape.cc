@@ -1,6 +1,7 @@
 // Shape arithmetic: dimension wrapping, broadcasting, type promotion, and how error texts show a
 // tensor.
 #include "base/error.h"
+#include "tensor/defaults.h"
 #include "tensor/tensor.h"
 
 namespace flambeau {
@@ -61,6 +62,11 @@ std::string describe(const Tensor& t) {
 std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << describe(t); }
 std::ostream& operator<<(std::ostream& out, ShapeText s) { return out << to_string(s.sizes); }
 
+Defaults& defaults() {
+  static constinit Defaults d;
+  return d;
+}
+
 Dtype result_type(std::span<const Tensor* const> operands) {
   // Three ranks; a lower rank counts only where its category is higher than all above it.
   Dtype rank[3] = {Dtype::none, Dtype::none, Dtype::none};
@@ -68,7 +74,7 @@ Dtype result_type(std::span<const Tensor* const> operands) {
     if (!t->defined()) continue;
     const int r = t->is_wrapped_number() ? 2 : t->dim() == 0 ? 1 : 0;
     Dtype d = t->dtype();
-    if (r == 2 && d == Dtype::f64) d = Dtype::f32;  // the default dtype stands for a number
+    if (r == 2 && d == Dtype::f64) d = defaults().dtype;
     rank[r] = promote(rank[r], d);
   }
   Dtype result = rank[0];

@@ -33,10 +33,13 @@ class Storage final : public RefCounted, public Pooled {
   bool pinned() const { return pinned_; }
 
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  const char* writer() const { return writer_; }  // the op of the latest in-place write
-  void written_by(const char* op) {
+  // The latest write in place: the op, and what its name lacks ("_").
+  const char* writer() const { return writer_; }
+  const char* writer_suffix() const { return writer_suffix_; }
+  void written_by(const char* op, const char* suffix = "") {
     version_.fetch_add(1, std::memory_order_relaxed);
     writer_ = op;
+    writer_suffix_ = suffix;
   }
 
   // Exchanges the bytes of two storages: how resize_ grows a tensor that others share.
@@ -60,7 +63,7 @@ class Storage final : public RefCounted, public Pooled {
   Memory memory_;
   Drop drop_ = nullptr;
   void* context_ = nullptr;
-  const char* writer_ = "";
+  const char *writer_ = "", *writer_suffix_ = "";
   std::atomic<uint32_t> version_{0};
   bool pinned_ = false;
 };

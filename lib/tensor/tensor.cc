@@ -16,16 +16,14 @@ void TensorImpl::set_geometry(int64_t new_offset, DimsView new_sizes, DimsView n
   sizes = Dims(new_sizes);
   strides = Dims(new_strides);
   offset = new_offset;
-  numel = 1;
-  for (int64_t s : sizes) numel *= s;
+  numel = numel_of(sizes);
   contiguous = true;
   int64_t expected = 1;
-  for (size_t i = sizes.size(); i-- > 0 && contiguous;) {
+  for (size_t i = sizes.size(); numel > 0 && contiguous && i-- > 0;) {
     if (sizes[i] == 1) continue;
     contiguous = strides[i] == expected;
     expected *= sizes[i];
   }
-  contiguous |= numel == 0;
 }
 
 void TensorImpl::take_data(const Tensor& t) {
@@ -39,10 +37,10 @@ int64_t Tensor::stride(int64_t d) const { return strides()[size_t(wrap_dim(d, di
 
 Dims contiguous_strides(DimsView sizes) {
   Dims strides(sizes.size());
-  int64_t step = 1;
+  uint64_t step = 1;  // may wrap where another size is 0
   for (size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= std::max<int64_t>(sizes[i], 1);
+    strides[i] = int64_t(step);
+    step *= uint64_t(std::max<int64_t>(sizes[i], 1));
   }
   return strides;
 }
@@ -57,6 +55,19 @@ int64_t numel_of(DimsView sizes) {
   return n;
 }
 
+int64_t span_of(DimsView sizes, DimsView strides) {
+  if (numel_of(sizes) == 0) return 0;
+  int64_t span = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t reach;
+    check(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
+              !__builtin_add_overflow(span, reach, &span) && span < (int64_t(1) << 58),
+          Code::shape, "sizes ", ShapeText{sizes}, " and strides ", ShapeText{strides},
+          " reach farther than any memory");
+  }
+  return span;
+}
+
 Tensor empty(DimsView sizes, Dtype dtype, Device device) {
   const int64_t n = numel_of(sizes);
   auto storage = make_ref<Storage>(resolve(device), size_t(n) * size_of(dtype));
@@ -65,9 +76,8 @@ Tensor empty(DimsView sizes, Dtype dtype, Device device) {
 }
 
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device) {
-  int64_t last = numel_of(sizes) > 0;  // elements from the first to the last one
-  for (size_t i = 0; i < sizes.size() && last; ++i) last += (sizes[i] - 1) * strides[i];
-  auto storage = make_ref<Storage>(resolve(device), size_t(last) * size_of(dtype));
+  const size_t bytes = size_t(span_of(sizes, strides)) * size_of(dtype);
+  auto storage = make_ref<Storage>(resolve(device), bytes);
   return Tensor(make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype));
 }
 

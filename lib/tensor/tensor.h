@@ -85,6 +85,9 @@ class TensorImpl final : public RefCounted, public Pooled {
 
 Dims contiguous_strides(DimsView sizes);
 int64_t numel_of(DimsView sizes);  // throws where a size is negative or the product overflows
+// Elements from the first to the last that sizes and strides reach, 0 where there are none; throws
+// where no memory is that large.
+int64_t span_of(DimsView sizes, DimsView strides);
 Tensor empty(DimsView sizes, Dtype dtype, Device device);
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device);
 // Strides of a dense tensor in t's order of dimensions where t is dense, else in C order.

@@ -21,6 +21,7 @@ static void test_devices_are_there(void) {
         flam_device_total_memory(named) == 16 * MiB);
   CHECK(flam_device_memory_info(named, &free_bytes, &total) == FLAM_OK && total == 16 * MiB &&
         free_bytes <= total);
+  CHECK(sim(32767) != 0 && sim(32768) == 0 && sim(65537) == 0);
   CHECK(flam_device_parse("gpu", &named) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "cuda");
   CHECK(bytes_on(sim(2), 1) == NULL);

@@ -139,5 +139,103 @@ def test_second_backward_and_overwritten_values(torch):
     z = x * 1
     out = (z * z).sum()
     z.add_(1)
-    with pytest.raises(RuntimeError, match=r'"add_?" wrote to it'):
+    with pytest.raises(RuntimeError, match='"add_" wrote to it'):
         out.backward()
+
+
+def test_grad_frees_only_what_it_walked(torch):
+    a, b = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+    z = b.exp()
+    torch.autograd.grad((a * z).sum(), a)
+    z.sum().backward()
+    assert b.grad.tolist() == [1, 1]
+
+
+def test_hooks_keep_the_kind_of_a_gradient(torch):
+    for change, text in (
+        (lambda g: torch.ones(3), "changed the size of value"),
+        (lambda g: g.double(), "changed the type of value"),
+    ):
+        leaf = torch.ones(2, requires_grad=True)
+        leaf.register_hook(change)
+        with pytest.raises(RuntimeError, match=text):
+            (leaf * 2).sum().backward()
+        inner = torch.ones(2, requires_grad=True) * 2
+        inner.register_hook(change)
+        with pytest.raises(RuntimeError, match=text):
+            (inner * 2).sum().backward()
+
+
+def test_backward_to_inputs(torch):
+    a, calls = torch.ones(2, requires_grad=True), []
+    a.register_post_accumulate_grad_hook(lambda p: calls.append(p.grad.tolist()))
+    torch.autograd.backward((a * 2).sum(), inputs=[a, a])
+    assert calls == [[2, 2]]
+    a.grad = None
+    a.backward(torch.ones(2, dtype=torch.float64))
+    assert a.grad.dtype == torch.float32
+
+
+def test_indices_are_saved_with_their_version(torch):
+    def index():
+        return torch.tensor([0, 1])
+
+    F = torch.nn.functional
+    for op in (
+        lambda x, i: x[i],
+        lambda x, i: x.gather(0, i),
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x.scatter(0, i, 0.0),
+        lambda x, i: x.index_fill(0, i, 0.0),
+        lambda x, i: F.embedding(i, x.reshape(3, 1)),
+    ):
+        x, i = torch.ones(3, requires_grad=True), index()
+        y = op(x, i)
+        i.add_(1)
+        with pytest.raises(RuntimeError, match='"add_" wrote to it'):
+            y.sum().backward()
+
+
+def test_frozen_statistics_are_those_of_the_forward(torch):
+    x = torch.tensor([[1.0], [3.0]], requires_grad=True)
+    w = torch.ones(1, requires_grad=True)
+    mean, var = torch.zeros(1), torch.ones(1)
+    y = torch.nn.functional.batch_norm(x, mean, var, w, training=False, eps=0.0)
+    mean.add_(100)
+    y.sum().backward()
+    assert w.grad.item() == 4
+
+
+def test_out_and_recorded_operands(torch):
+    a, b = torch.ones(2, 2, requires_grad=True), torch.empty(2, 2)
+    for call in (torch.mul, torch.mm, torch.matmul):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            call(a, a, out=b)
+    with torch.no_grad():
+        assert torch.mul(a, a, out=b) is b
+
+
+def test_integers_take_no_gradient(torch):
+    w, x = torch.ones(2, requires_grad=True), torch.zeros(2, dtype=torch.int64)
+    x.copy_(w)
+    assert not x.requires_grad and x.tolist() == [1, 1]
+
+
+def test_an_optimizer_step_is_a_write(torch):
+    for make in (torch.optim.SGD, torch.optim.Adam):
+        w = torch.ones(2, requires_grad=True)
+        optimizer, y = make([w], lr=0.1), (w * w).sum()
+        y.backward(retain_graph=True)
+        optimizer.step()
+        with pytest.raises(RuntimeError, match="wrote to it between"):
+            y.backward()
+
+
+def test_replaced_data_is_told(torch):
+    w = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        w.mul_(2)
+    y = (w * w).sum()
+    w.data = torch.zeros(2)
+    with pytest.raises(RuntimeError, match="an assignment of its data wrote"):
+        y.backward()

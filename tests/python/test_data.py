@@ -1,8 +1,10 @@
 """Data sets, samplers and the loader: order, collation, workers, exceptions."""
 
 import collections
+import gc
 import itertools
 import json
+import os
 import signal
 import threading
 
@@ -302,3 +304,29 @@ def test_timeout(torch, data):
     assert list(data.DataLoader(Squares(), num_workers=1, timeout=60))[9][0].tolist() == [9]
     with pytest.raises(AssertionError, match="timeout needs workers"):
         iter(data.DataLoader(Squares(), timeout=1))
+
+
+def test_numbers_beyond_reason(torch, data):
+    samples = data.TensorDataset(torch.arange(5))
+    with pytest.raises(RuntimeError, match="num_workers must be at most"):
+        list(data.DataLoader(samples, num_workers=100_000))
+    (only,) = data.DataLoader(samples, batch_size=2**63 - 1)
+    assert only[0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_forked_child_can_drop_a_loader(torch, data):
+    loader = data.DataLoader(data.TensorDataset(torch.arange(500)), num_workers=2)
+    batches = iter(loader)
+    next(batches)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            next(batches)
+        except RuntimeError as e:
+            code = 0 if "make a loader in the child" in str(e) else 2
+        del batches, loader
+        gc.collect()
+        os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(list(batches)) == 499

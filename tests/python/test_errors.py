@@ -74,3 +74,46 @@ def test_unknown_names(torch):
         _ = torch.nothing
     with pytest.raises(RuntimeError, match="unsupported autocast device_type 'abacus'"):
         torch.amp.autocast("abacus")
+
+
+def test_operands_that_kernels_read_share_a_device(torch, device):
+    if device == "cpu":
+        pytest.skip("needs a device beside the cpu: --device=sim")
+    F, x = torch.nn.functional, torch.ones(3, device=device)
+    at = torch.tensor([1], device=device)
+    for call in (
+        lambda: torch.add(x, x, out=torch.empty(3)),
+        lambda: torch.add(torch.ones(3), 1.0, out=torch.empty(3, device=device)),
+        lambda: torch.sum(x, dim=0, out=torch.empty(())),
+        lambda: torch.tensor(1.0).add_(torch.tensor(2.0, device=device)),
+        lambda: F.batch_norm(x.reshape(1, 3), torch.zeros(3), torch.ones(3), training=False),
+        lambda: x.index_add(0, at, torch.tensor(2.0)),
+        lambda: x.index_copy(0, at, torch.tensor(2.0)),
+        lambda: x.gather(0, torch.tensor([1])),
+        lambda: x.index_select(0, torch.tensor([1])),
+        lambda: F.cross_entropy(x, torch.tensor(1)),
+        lambda: F.linear(x, torch.ones(2, 3, device=device), torch.tensor(1.0)),
+    ):
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            call()
+
+
+def test_errors_name_the_module_by_its_path(torch, device):
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.trunk = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(4, 4))
+
+        def forward(self, x):
+            return self.trunk(x)
+
+    net = Net()
+    with pytest.raises(RuntimeError, match=r'weight is parameter weight of "trunk\.1" \(Linear\)'):
+        net(torch.ones(1, 2))
+    if device != "cpu":
+        with pytest.raises(RuntimeError, match=r'parameter weight of "trunk\.0" \(Linear\)'):
+            net(torch.ones(1, 2, device=device))
+    layer = net.trunk[1]
+    net.trunk = torch.nn.Sequential(layer)
+    with pytest.raises(RuntimeError, match=r'parameter weight of "trunk\.0" \(Linear\)'):
+        net(torch.ones(1, 2))

@@ -183,3 +183,29 @@ def test_schedules(torch, make, expected):
         optimizer.step()
         schedule.step()
     assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_optimizers_step_parameters_of_any_layout(torch):
+    for make in (
+        lambda p: torch.optim.SGD(p, lr=0.5, momentum=0.9),
+        lambda p: torch.optim.Adam(p, lr=0.5),
+    ):
+        results = []
+        strided = torch.arange(6.0).reshape(3, 2).t()
+        for w in (strided.contiguous(), strided):
+            w = w.detach().requires_grad_()
+            optimizer = make([w])
+            for _ in range(3):
+                optimizer.zero_grad()
+                (w * w).sum().backward()
+                optimizer.step()
+            results.append(w.detach().tolist())
+        assert results[0] == results[1]
+
+
+def test_layer_norm_of_halves_takes_f32_weights(torch):
+    F, x = torch.nn.functional, torch.tensor([[1.0, 3.0]], dtype=torch.float16)
+    y = F.layer_norm(x, (2,), torch.full((2,), 2.0), torch.ones(2))
+    assert y.dtype == torch.float16 and [round(v) for v in y[0].tolist()] == [-1, 3]
+    with pytest.raises(RuntimeError, match="weight is f16"):
+        F.layer_norm(x.float(), (2,), torch.ones(2, dtype=torch.float16))

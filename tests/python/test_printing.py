@@ -72,3 +72,8 @@ def test_device_is_shown(torch, device):
         assert "device" not in repr(torch.ones(1))
     else:
         assert repr(torch.ones(1, device=device)) == f"tensor([1.], device='{device}:0')"
+
+
+def test_many_dimensions(torch):
+    text = repr(torch.zeros([1] * 40 + [2000]))
+    assert text.count("[") == 41 and "..." in text

@@ -191,3 +191,47 @@ def test_broadcast_shapes(torch):
     assert torch.broadcast_shapes() == torch.Size([])
     with pytest.raises(RuntimeError, match="dimension of length 4 at -1! Mismatching argument"):
         torch.broadcast_shapes((2, 3), (4,))
+
+
+def test_geometry_beyond_memory_is_refused(torch):
+    huge = 2**62
+    for call in (
+        lambda: torch.ones(4).view(huge + 1, 4),
+        lambda: torch.ones(4).reshape(huge + 1, 4),
+        lambda: torch.ones(0).view(2**32, 2**32),
+        lambda: torch.ones(1).expand(2**40, 2**40),
+        lambda: torch.ones(1).expand(-2),
+        lambda: torch.empty_strided((2,), (2**61,), dtype=torch.float64),
+        lambda: torch.ones(4).as_strided((2,), (2**61,)),
+        lambda: torch.ones(4).as_strided((3,), (2**63 - 1,)),
+        lambda: torch.ones(4).repeat(huge + 1),
+    ):
+        with pytest.raises(torch.ShapeError):
+            call()
+    with pytest.raises(IndexError, match="exceeds dimension size"):
+        torch.arange(10).narrow(0, 3, 2**63 - 1)
+    assert torch.arange(10)[:: 2**62].tolist() == [0]
+
+
+def test_numbers_are_of_the_default_dtype(torch):
+    for dtype in (torch.float64, torch.float16):
+        torch.set_default_dtype(dtype)
+        try:
+            assert (torch.ones(2, dtype=torch.int64) * 1.5).dtype == dtype
+            assert (torch.ones(2, dtype=torch.float32) * 1.5).dtype == torch.float32
+            assert torch.where(torch.tensor([True]), 1.0, 0.0).dtype == dtype
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+
+def test_draws_from_impossible_distributions(torch):
+    for call, text in (
+        (lambda: torch.multinomial(torch.tensor([-1.0, 2.0]), 1), "element < 0"),
+        (lambda: torch.multinomial(torch.tensor([float("nan"), 1.0]), 1), "nan"),
+        (lambda: torch.multinomial(torch.zeros(2), 1), "sum of probabilities"),
+        (lambda: torch.bernoulli(torch.tensor([2.0])), r"\[0, 1\]"),
+        (lambda: torch.normal(torch.zeros(2), -torch.ones(2)), "std >= 0"),
+        (lambda: torch.randint(0, 1000, (3,), dtype=torch.uint8), "uint8"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            call()
