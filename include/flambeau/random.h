@@ -177,7 +177,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_bernoulli_(
  *
  * - `input`: probabilities, from 0 to 1; floating point.
  * - `generator`: where the numbers come from; default: the default generator of the device.
- * - returns: shape and dtype of `input`.
+ * - returns: shape and dtype of `input`; its slopes are 0.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_bernoulli(
@@ -189,7 +189,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_bernoulli
  * - `mean`: any shape, or a number.
  * - `std`: shape that broadcasts with `mean`'s, or a number; not negative.
  * - `generator`: where the numbers come from; default: the default generator of the device.
- * - returns: the broadcast shape.
+ * - returns: the broadcast shape; its slopes are 0.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_normal(
@@ -204,7 +204,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_normal(
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: int64, [num_samples] or [rows, num_samples].
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without
- *   replacement; `FLAM_ERROR_SHAPE`.
+ *   replacement, and on the cpu where a weight is negative or not finite or all are 0;
+ *   `FLAM_ERROR_SHAPE`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_multinomial(
     const flam_tensor *input, int64_t num_samples, flam_bool replacement FLAM_DEFAULT(0),

@@ -35,10 +35,12 @@ bool same_geometry(const Tensor& a, const Tensor& b) {
          std::equal(a.strides().begin(), a.strides().end(), b.strides().begin(), b.strides().end());
 }
 
-// A gradient of nothing: what an in-place constant (zero_, eq_) does to its target's history.
+// What an in-place constant (zero_, eq_) does to its target's history: slopes of 0, as in torch.
 struct ConstantBackward {
   static constexpr auto name = "constant";
-  Tensors operator()(const Tensor&) const { return {}; }
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? ops::zeros(dy.sizes(), dy.dtype(), dy.device()) : Tensor()};
+  }
 };
 
 // Whether an operand's device matters.
@@ -353,6 +355,7 @@ Saved Call::save(const Tensor& x, bool needed) const {
 Tensor Call::constant(Tensor y) {
   if (modes.grad && into_ && into_->written && y.is_same(into_->target) && requires_grad(y)) {
     in_.clear();
+    in_.push_back(&into_->target);
     Tensor t = y;
     attach({&t, 1}, make_node(ConstantBackward{}));
   }

@@ -36,7 +36,8 @@ struct CopyBackward {
   Device source;
   static constexpr auto name = "CopyBackwards";
   Tensors operator()(const Tensor& dy) const {
-    return {Tensor(), ops::to_device(dy, source, false)};
+    return {wanted(0) ? ops::zeros(dy.sizes(), dy.dtype(), dy.device()) : Tensor(),
+            wanted(1) ? ops::to_device(dy, source, false) : Tensor()};
   }
 };
 

@@ -112,10 +112,12 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
 }
 
 Tensor take(const Tensor& x, const Tensor& index) {
+  check_index("take", x, index);
   return reshape(index_select(ravel(x), 0, ravel(index)), index.sizes());
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim) {
+  check_index("take_along_dim", x, indices);
   if (!dim) return gather(ravel(x), 0, ravel(indices));
   check(x.dim() == indices.dim(), Code::shape,
         "torch.take_along_dim(): input and indices should have the same number of dimensions, but "

@@ -116,10 +116,20 @@ class Selector {
     }
     ++listed_;
     ++original_;
+    check_reachable(given);
     list(to(given, x_.device(), Dtype::i64));
   }
 
+  void check_reachable(const Tensor& given) {
+    check(given.device().is_cpu() || given.device() == x_.device(), Code::device_mismatch,
+          "Expected all tensors to be on the same device: an index should be either on cpu or on "
+          "the same device as the indexed tensor (",
+          to_string(x_.device()), "), got index ", given, ". Move it: index.to(\"",
+          to_string(x_.device()), "\")");
+  }
+
   void mask(const Tensor& given) {
+    check_reachable(given);
     if (given.dim() == 0) {
       out_.view = unsqueeze(out_.view, dim_);
     } else {

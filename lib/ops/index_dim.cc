@@ -1,4 +1,6 @@
 // Slices of one dimension by an index vector: select, add, copy, fill, and the embedding table.
+#include <cmath>
+
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/indices.h"
@@ -100,6 +102,19 @@ void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& ind
         ": expected ", ShapeText{want});
 }
 
+// In the source's dtype: an integer stays one.
+Tensor times(double alpha, const Tensor& source) {
+  if (alpha == 1) return source;
+  const GradMode off(false);
+  const bool real = is_floating(source.dtype());
+  check(real || alpha == std::floor(alpha), Code::dtype,
+        "index_add: for integral input tensors, argument alpha must not be a floating point "
+        "number, got ",
+        alpha);
+  const Tensor factor = real ? wrapped_number(alpha) : wrapped_number(int64_t(alpha));
+  return to(mul(source, factor), source.device(), source.dtype());
+}
+
 }  // namespace
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
@@ -117,11 +132,7 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
   const Tensor at = index_vector("index_add", x, index);
   check_source("index_add", x, d, at, source);
   Call c{"index_add", {x, at, source}, Devices::exact};
-  Tensor scaled = alias(source);
-  if (alpha != 1) {
-    const GradMode off(false);
-    scaled = mul(scaled, wrapped_number(alpha));
-  }
+  const Tensor scaled = times(alpha, source);
   Tensor y = c.changeable();
   run_index_write("index_add", kIndexAdd, line(y), list_at(d, at), line(scaled));
   return c.track(std::move(y), IndexAddBackward{c.save(at), d, alpha, Dims(source.sizes())});

@@ -31,10 +31,14 @@ struct IndexPutBackward {
 
 }  // namespace
 
-Tensor index_operand(const char* op, const Tensor& x, const Tensor& index) {
+void check_index(const char* op, const Tensor& x, const Tensor& index) {
   check(index.dtype() == Dtype::i64 || index.dtype() == Dtype::i32, Code::dtype, op,
         "(): Expected dtype int32/int64 for index, got ", index);
   const Call same_device{op, {x, index}, Devices::exact};
+}
+
+Tensor index_operand(const char* op, const Tensor& x, const Tensor& index) {
+  check_index(op, x, index);
   return to_dtype(index, Dtype::i64);
 }
 
@@ -48,6 +52,7 @@ Tensor read_lists(const Tensor& x, const IndexTensors& lists) {
 Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values,
                    bool accumulate) {
   check_into(x, "index_put", Into::inplace);
+  const Call same_device{"index_put", {x, values}};
   Tensor source = to(values, x.device(), x.dtype());
   if (source.storage() == x.storage()) source = clone(source);
   Into scope(x, "index_put", Into::inplace);

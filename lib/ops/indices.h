@@ -6,7 +6,9 @@
 
 namespace flambeau::ops {
 
-// The index of `x` in `op` as int64; it must be on x's device.
+// Integers, on the device of the indexed tensor; nothing is moved behind the user's back.
+void check_index(const char* op, const Tensor& x, const Tensor& index);
+// The index as int64.
 Tensor index_operand(const char* op, const Tensor& x, const Tensor& index);
 
 // Index lists kept for a gradient: like any saved tensor they must not be written to in between.

@@ -30,7 +30,8 @@ void check_mask(const char* op, const Tensor& mask) {
         mask);
 }
 
-Tensor positions_of(const char* op, const Tensor& mask) {
+Tensor positions_of(const char* op, const Tensor& x, const Tensor& mask) {
+  const Call same_device{op, {x, mask}, Devices::exact};
   const GradMode off(false);
   return true_positions(op, contiguous(mask));
 }
@@ -40,7 +41,7 @@ Tensor positions_of(const char* op, const Tensor& mask) {
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
   check_mask("masked_select", mask);
   const Dims shape = broadcast_shapes(x.sizes(), mask.sizes());
-  const Tensor at = positions_of("masked_select", expand(mask, shape));
+  const Tensor at = positions_of("masked_select", x, expand(mask, shape));
   return index_select(ravel(expand(x, shape)), 0, at);
 }
 
@@ -51,7 +52,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
         "but got ",
         name_of(x.dtype()), " and ", name_of(source.dtype()));
   const Tensor wide = expand(mask, x.sizes());
-  const Tensor at = positions_of("masked_scatter", wide);
+  const Tensor at = positions_of("masked_scatter", x, wide);
   check(at.numel() <= source.numel(), Code::shape,
         "Number of elements of source < number of ones in mask: ", source.numel(), " and ",
         at.numel());
@@ -94,9 +95,11 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
     check(v >= 0, Code::invalid_argument, "Class values must be non-negative, got ", v);
     most = std::max(most, v);
   }
-  check(num_classes >= 0 ? most < num_classes || num_classes == 0 : host.numel() > 0,
-        Code::invalid_argument, "Class values must be smaller than num_classes: the greatest is ",
-        most, ", num_classes ", num_classes);
+  check(num_classes >= 0 || host.numel() > 0, Code::invalid_argument,
+        "Can not infer total number of classes from empty tensor: give num_classes");
+  check(num_classes <= 0 || most < num_classes, Code::invalid_argument,
+        "Class values must be smaller than num_classes: the greatest is ", most, ", num_classes ",
+        num_classes);
   check(num_classes != 0, Code::invalid_argument,
         "num_classes must be positive to tell classes apart");
   Dims sizes(x.sizes());

@@ -41,18 +41,21 @@ struct AddmmBackward {
   }
 };
 
+// Everything but the last dimension in one; sizes of 0 leave nothing to infer it from.
+Tensor as_rows(const Tensor& x) {
+  int64_t rows = 1;
+  for (const int64_t n : x.sizes().first(size_t(x.dim()) - 1)) rows *= n;
+  return reshape(x, Dims{rows, x.size(-1)});
+}
+
 struct LinearBackward {
   Saved x, w;
   static constexpr auto name = "AddmmBackward0";
   Tensors operator()(const Tensor& dy) const {
-    const Dims rows{-1, dy.size(-1)};
-    const Tensor dy2 = reshape(dy, rows);
+    const Tensor dy2 = as_rows(dy);
     Tensors g(3);
     if (wanted(0)) g[0] = reshape(matmul(dy2, w), x.unchecked().sizes());
-    if (wanted(1)) {
-      const Tensor saved = x;
-      g[1] = matmul(transpose(dy2, 0, 1), reshape(saved, Dims{-1, saved.size(-1)}));
-    }
+    if (wanted(1)) g[1] = matmul(transpose(dy2, 0, 1), as_rows(x));
     const int64_t first = 0;
     if (wanted(2)) g[2] = sum(dy2, {&first, 1});
     return g;
@@ -146,6 +149,8 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
 Tensor mv(const Tensor& a, const Tensor& x) {
   check_dim("mv", "input", a, 2);
   check_dim("mv", "vec", x, 1);
+  check(a.size(1) == x.size(0), Code::shape, "mv: size mismatch, got input of shape ",
+        ShapeText{a.sizes()}, " and vec of shape ", ShapeText{x.sizes()});
   const Call c{"mv", {a, x}};
   check_same_dtype("mv", c[0], c[1]);
   return squeeze(product("inner product", c[0], unsqueeze(c[1], 1)), Dims{1});
@@ -165,6 +170,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
 Tensor outer(const Tensor& a, const Tensor& b) {
   check_dim("outer", "input", a, 1);
   check_dim("outer", "vec2", b, 1);
+  const Call c{"outer", {a, b}};
   return mul(unsqueeze(a, 1), unsqueeze(b, 0));
 }
 
@@ -205,10 +211,13 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   Dims sizes(c[0].sizes());
   sizes.back() = c[1].size(0);
-  const Tensor rows = c[0].dim() == 2 ? c[0] : reshape(detach(c[0]), Dims{-1, c[0].size(-1)});
+  const Tensor rows = c[0].dim() == 2 ? c[0] : as_rows(detach(c[0]));
   Tensor y = c.output(sizes, c[0].dtype());
   const Tensor flat = alias(y, Dims{rows.size(0), sizes.back()}, Dims{sizes.back(), 1}, y.offset());
   if (c[2]) {
+    check(broadcasts_to(c[2].sizes(), flat.sizes()), Code::shape, "linear: bias of shape ",
+          ShapeText{c[2].sizes()}, " does not broadcast to ", ShapeText{flat.sizes()},
+          ": expected one element per row of weight ", weight);
     run_gemm("linear", flat, rows, transposed(c[1]), {.c = &c[2]});
   } else {
     run_gemm("linear", flat, rows, transposed(c[1]));

@@ -79,13 +79,17 @@ struct BatchNormBackward {
 void check_channel(const char* what, const Tensor& t, const Tensor& x) {
   check(!t || (t.dim() == 1 && t.numel() == x.size(1)), Code::shape, "batch_norm: ", what,
         " should contain ", x.size(1), " elements, got ", t, " for input ", x);
+  check(!t || t.device() == x.device(), Code::device_mismatch,
+        "Expected all tensors to be on the same device: batch_norm(input: ", x, ", ", what, ": ", t,
+        "). Move the module to the input's device");
 }
 
-void update_running(const Tensor& running, const Tensor& batch, double momentum) {
-  if (!running) return;
-  GradMode no_grad(false);
+// What a running statistic becomes; it is written when nothing can fail any more.
+Tensor moved(const Tensor& running, const Tensor& batch, double momentum) {
+  if (!running) return running;
+  check_into(running, "batch_norm", Into::inplace);
   const Tensor now = reshape(to_dtype(batch, running.dtype()), running.sizes());
-  lerp_(running, now, num(momentum));
+  return lerp(running, now, num(momentum));
 }
 
 }  // namespace
@@ -114,18 +118,16 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   Dims stat_sizes(size_t(x.dim()), 1);
   stat_sizes[1] = x.size(1);
   GradMode no_grad(false);
-  Tensor mu, var;
+  Tensor mu, var, new_mean, new_var;
   if (training) {
     const Dims over = all_but_channel(x.dim());
     mu = flambeau::empty(stat_sizes, dtype, x.device());
     var = flambeau::empty(stat_sizes, dtype, x.device());
     run_fold("batch_norm", kMean, x.dtype(), mu, x, over);
     run_var("batch_norm", var, x, over, 0, false);
-    update_running(running_mean, mu, momentum);
-    if (running_var) {
-      const double unbiased = double(per_channel) / double(per_channel - 1);
-      update_running(running_var, mul(var, num(unbiased)), momentum);
-    }
+    const double unbiased = double(per_channel) / double(per_channel - 1);
+    new_mean = moved(running_mean, mu, momentum);
+    new_var = moved(running_var, mul(var, num(unbiased)), momentum);
   } else {
     // The gradient keeps the mean of now, whatever training does to the running one meanwhile.
     mu = as_channel(
@@ -139,6 +141,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   shift = neg(mul(mu, scale));
   if (bias) shift = add(shift, as_channel(bias, x.dim()));
   Tensor y = c.map(kScaleShift, {x, to_dtype(scale, x.dtype()), to_dtype(shift, x.dtype())});
+  if (new_mean) copy_(running_mean, new_mean, false);
+  if (new_var) copy_(running_var, new_var, false);
   return c.track(std::move(y),
                  BatchNormBackward{c.save(x), c.save(weight), mu, rstd, training, eps});
 }

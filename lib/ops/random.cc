@@ -90,6 +90,14 @@ struct DropoutBackward {
   Tensors operator()(const Tensor& dy) const;
 };
 
+// A draw does not tell what its parameters did to it: its slopes are 0, as in torch.
+struct DrawBackward {
+  static constexpr auto name = "NormalBackward3";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? zeros_as(dy) : Tensor(), wanted(1) ? zeros_as(dy) : Tensor()};
+  }
+};
+
 Tensor drop(const Tensor& x, RandomState state, double p) {
   Call c{"dropout", {x}};
   const Tensor dense = x.is_contiguous() ? x : contiguous(detach(x));
@@ -176,17 +184,22 @@ Tensor bernoulli(const Tensor& p, Generator* g) {
   const RandomState state = next_state("bernoulli", g, p.device());
   Tensor y = flambeau::empty(p.sizes(), p.dtype(), p.device());
   run_random("bernoulli", kBernoulli, y, state, {0}, {.input = contiguous(detach(p))});
-  return c.constant(y);
+  return c.track(std::move(y), DrawBackward{});
 }
 
 Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
+  Call c{"normal", {mean, std}};
   check_values("normal", std, "expects all elements of std >= 0.0",
                [](const Tensor& x) { return ge(x, num(0.0)); });
   const Tensor& shaped = mean.is_wrapped_number() ? std : mean;
   const Dims sizes = broadcast_shapes(mean.sizes(), std.sizes());
   const Dtype dtype = is_floating(shaped.dtype()) ? shaped.dtype() : defaults().dtype;
-  const Tensor z = randn(sizes, g, dtype, shaped.device(), false);
-  return add(mul(z, std), mean);
+  Tensor y;
+  {
+    const GradMode off(false);
+    y = add(mul(randn(sizes, g, dtype, shaped.device(), false), std), mean);
+  }
+  return c.track(std::move(y), DrawBackward{});
 }
 
 Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator* g) {

@@ -50,7 +50,7 @@ struct ScatterReduceBackward {
   Tensor used() const {
     Tensor part = src;
     for (int64_t i = 0; i < part.dim(); ++i) {
-      if (part.size(i) != at.size(i)) part = narrow(part, i, 0, at.size(i));
+      if (part.size(i) != at.unchecked().size(i)) part = narrow(part, i, 0, at.unchecked().size(i));
     }
     return part;
   }
@@ -98,7 +98,7 @@ struct ScatterReduceBackward {
     }
     for (int64_t i = 0; i < g[2].dim(); ++i) {  // 0 where src is larger than the index
       Dims rest(g[2].sizes());
-      rest[size_t(i)] = src.unchecked().size(i) - at.size(i);
+      rest[size_t(i)] = src.unchecked().size(i) - at.unchecked().size(i);
       const Tensor parts[] = {g[2], zeros(rest, dy.dtype(), dy.device())};
       if (rest[size_t(i)]) g[2] = cat(parts, i);
     }

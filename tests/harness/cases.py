@@ -116,12 +116,17 @@ def first_case(row):
     return Case(row, row.samples[0], row.options[0], row.dtypes[0])
 
 
+def big_samples(row):
+    """Operands that threads share; none where a row says nothing and no shape suggests itself."""
+    first = row.samples[0]
+    alike = len({o.shape for o in first}) == 1 and len(first[0].shape) > 0
+    if row.elementwise or (alike and not row.big):
+        return [tuple(reshaped(o, (300, 300)) for o in first)]
+    return row.big
+
+
 def big_cases(row):
-    """Operands that are cut into pieces, where the op has more to do than to make a view."""
-    found = row.big or row.samples
-    if row.elementwise:
-        found = [tuple(reshaped(o, (300, 300)) for o in row.samples[0])]
-    for sample in found:
+    for sample in big_samples(row) or row.samples:
         for options in row.options:
             yield Case(row, sample, options, row.dtypes[0])
 

@@ -56,7 +56,7 @@ def device_agrees(row, device):
                 binding.array(h),
                 binding.dtype_name(h),
                 2 * row.ulp + 2,
-                row.atol + 1e-6,
+                row.absolute(binding.dtype_name(h)) + 1e-6,
                 f"{case.what} on {device}",
             )
 

@@ -78,10 +78,11 @@ class Row:
     result: object  # dtype of the result by that of the operands; None: the operands'
     bad: dict  # dtype -> a part of the error's text
     second: bool  # whether the second derivative is checked (False: it is 0 everywhere)
-    atol: float
+    atol: object  # a number, or numbers by dtype, 1e-5 for those not named
     call: object  # what is called where torch's spelling is not the function itself
     arrange: object  # (function, *operands, **options) -> its result; None: in this order
     refuses: list  # (sample, options, a part of the error's text)
+    refuses_values: list  # the same; a device finds them too late to tell, and is lost
     view: object  # True: results share the operand's memory; "dense": where it is contiguous;
     # None: some do
     strided: str  # a part of the error's text where it refuses other strides
@@ -89,6 +90,9 @@ class Row:
     law: object  # of random results: (values, *operands, **options), raises where they break it
     creates: bool  # makes tensors from options: dtype and device are options, too
     crosses: bool  # operands may be on different devices
+
+    def absolute(self, dtype):
+        return self.atol.get(dtype, 1e-5) if isinstance(self.atol, dict) else self.atol
 
 
 def op(
@@ -109,6 +113,7 @@ def op(
     call=None,
     arrange=None,
     refuses=(),
+    refuses_values=(),
     view=False,
     strided=None,
     big=(),
@@ -138,6 +143,7 @@ def op(
         call=call,
         arrange=arrange,
         refuses=[(as_sample(s), o, text) for s, o, text in refuses],
+        refuses_values=[(as_sample(s), o, text) for s, o, text in refuses_values],
         view=view,
         strided=strided,
         big=[as_sample(s) for s in big],

@@ -101,6 +101,7 @@ def nll(logs, target, weight=None, ignore_index=-100, reduction="mean"):
 CLASSES = x(5, dtype="int64", values=(0, 2, 1, 3, 2))
 PIXELS = x(2, 3, dtype="int64", values=(0, 2, 1, 3))
 WEIGHTS = positive(4, grad=False)
+BIG = [(x(600, 90), x(600, dtype="int64", values=(0, 80, 3, 2)))]
 INDEXED = [(x(5, 4), CLASSES), (x(2, 4, 3), PIXELS), (x(5, 4), CLASSES, WEIGHTS)]
 op(
     "cross_entropy",
@@ -111,6 +112,7 @@ op(
         (x(4), x(dtype="int64", values=(2,))),
     ],
     options=[*FOLDS, dict(label_smoothing=0.3)],
+    big=BIG,
     elementwise=False,
     atol=1e-6,
     ulp=4,
@@ -120,6 +122,7 @@ op(
     ref=nll,
     samples=INDEXED,
     options=[*FOLDS, dict(ignore_index=2)],
+    big=BIG,
     elementwise=False,
     atol=1e-6,
     ulp=4,

@@ -27,6 +27,7 @@ op(
     "masked_fill",
     ref=lambda a, mask, value: np.where(mask, value, a),
     samples=[(x(3, 4), MASK, x())],
+    big=[(x(300, 300), x(300, 300, dtype="bool", grad=False), x())],
     dtypes=ALL,
     ulp=0,
     elementwise=False,

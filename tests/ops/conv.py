@@ -1,0 +1,82 @@
+"""Convolutions."""
+
+import functools
+
+from tests.harness import windows
+from tests.harness.table import op, x
+
+CONV = dict(
+    elementwise=False,
+    ulp=4,
+    atol=1e-5,
+    bad={"int64": "not implemented for|floating|[Ee]xpected"},
+)
+CHANNELS = "channels|multiple of groups"
+
+op(
+    "conv1d",
+    ref=functools.partial(windows.conv, spatial=1),
+    samples=[(x(2, 2, 7), x(4, 2, 3), x(4)), (x(2, 2, 6), x(3, 2, 2))],
+    options=[dict(stride=2, padding=1), dict(dilation=2)],
+    pairs=[
+        ((x(2, 6), x(3, 2, 2), x(3)), {}),
+        ((x(2, 4, 6), x(6, 2, 3), x(6)), dict(groups=2, padding=2)),
+        ((x(0, 2, 6), x(3, 2, 2)), {}),
+        ((x(2, 2, 6), x(3, 2, 1)), dict(stride=3)),
+    ],
+    big=[(x(3, 8, 400), x(16, 8, 5), x(16))],
+    refuses=[
+        ((x(2, 3, 7), x(4, 2, 3)), {}, CHANNELS),
+        ((x(2, 2, 2), x(4, 2, 3)), {}, "kernel reaches over"),
+        ((x(2, 2, 7), x(4, 2, 3), x(3)), {}, "bias"),
+        ((x(2, 2, 7), x(4, 2, 3)), dict(stride=0), "stride"),
+        ((x(7), x(4, 2, 3)), {}, "2D|3D"),
+    ],
+    **CONV,
+)
+op(
+    "conv2d",
+    ref=functools.partial(windows.conv, spatial=2),
+    samples=[(x(1, 2, 5, 4), x(4, 2, 3, 2), x(4)), (x(2, 2, 4, 4), x(3, 2, 2, 2))],
+    options=[dict(stride=2, padding=(1, 0)), dict(dilation=(1, 2), padding=1)],
+    pairs=[
+        ((x(2, 4, 4), x(3, 2, 2, 2), x(3)), {}),
+        ((x(1, 4, 4, 4), x(4, 1, 3, 3), x(4)), dict(groups=4, padding=1)),
+        ((x(1, 4, 4, 4), x(6, 2, 2, 2)), dict(groups=2, stride=(2, 1))),
+        ((x(0, 2, 4, 4), x(3, 2, 2, 2)), {}),
+        ((x(1, 3, 3, 3), x(4, 3, 1, 1), x(4)), {}),
+    ],
+    big=[
+        (x(2, 8, 30, 31), x(16, 8, 3, 3), x(16)),
+        (x(1, 5, 40, 40), x(7, 5, 2, 2)),
+    ],
+    refuses=[
+        ((x(1, 3, 5, 5), x(4, 2, 3, 3)), {}, CHANNELS),
+        ((x(1, 2, 2, 2), x(4, 2, 3, 3)), {}, "kernel reaches over"),
+        ((x(1, 2, 5, 5), x(4, 2, 3, 3), x(3)), {}, "bias"),
+        ((x(1, 2, 5, 5), x(4, 2, 3, 3)), dict(padding=-1), "padding"),
+        ((x(1, 4, 5, 5), x(4, 2, 3, 3)), dict(groups=3), "divisible|groups"),
+    ],
+    **CONV,
+)
+op(
+    "conv_transpose2d",
+    ref=functools.partial(windows.conv_transpose, spatial=2),
+    samples=[(x(1, 2, 3, 2), x(2, 3, 2, 3), x(3)), (x(2, 2, 3, 3), x(2, 3, 2, 2))],
+    options=[
+        dict(stride=2, padding=1, output_padding=(1, 0)),
+        dict(dilation=(2, 1), stride=(1, 3)),
+    ],
+    pairs=[
+        ((x(2, 3, 3), x(2, 3, 2, 2)), {}),
+        ((x(1, 4, 2, 3), x(4, 3, 2, 2), x(6)), dict(groups=2, stride=2)),
+        ((x(0, 2, 3, 3), x(2, 3, 2, 2)), {}),
+    ],
+    big=[(x(2, 8, 20, 21), x(8, 6, 3, 3), x(6))],
+    refuses=[
+        ((x(1, 3, 5, 5), x(2, 4, 3, 3)), {}, CHANNELS),
+        ((x(1, 2, 5, 5), x(2, 4, 3, 3)), dict(output_padding=1), "output padding"),
+        ((x(1, 2, 5, 5), x(2, 4, 3, 3), x(3)), {}, "bias"),
+    ],
+    **CONV,
+)

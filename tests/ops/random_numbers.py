@@ -1,0 +1,250 @@
+"""Random numbers: the law they follow, what a seed fixes, and what depends on nothing else."""
+
+import flambeau
+import numpy as np
+from flambeau._gen import api
+from scipy import stats
+
+from tests.harness import laws
+from tests.harness.table import FLOATS, INTS, op, positive, x
+
+MANY = 20_000
+SIZES = [dict(size=(MANY,)), dict(size=(2, 3)), dict(size=()), dict(size=(0, 3))]
+MADE = dict(creates=True, grad=False, elementwise=False)
+NEGATIVE = [((), dict(size=(2, -1)), "negative")]
+CHANGED = dict(elementwise=False, second=False)
+LINE = [x(MANY // 4, 4), x(2, 3), x(), x(0, 3)]
+
+
+def continuous(law, low=-np.inf, below=np.inf):
+    """Values of a SciPy law, none below `low`, none at `below` or above."""
+
+    def check(values, *_, size=None, **__):
+        assert size is None or values.shape == size
+        assert ((values >= low) & (values < below)).all()
+        laws.follows(values, law.cdf)
+
+    return check
+
+
+def uniform(values, *_, **__):
+    continuous(stats.uniform, 0, 1)(values)
+
+
+def normal(values, *_, **__):
+    continuous(stats.norm)(values)
+
+
+op(
+    "rand",
+    law=continuous(stats.uniform, 0, 1),
+    options=SIZES,
+    required=True,
+    refuses=NEGATIVE,
+    **MADE,
+)
+op("randn", law=continuous(stats.norm), options=SIZES, required=True, refuses=NEGATIVE, **MADE)
+op(
+    "rand_like",
+    law=uniform,
+    samples=LINE,
+    grad=False,
+    elementwise=False,
+    bad={"int64": "int64|i64"},
+)
+op(
+    "randn_like",
+    law=normal,
+    samples=LINE,
+    grad=False,
+    elementwise=False,
+    bad={"int64": "int64|i64"},
+)
+
+
+def whole(values, low, high, size):
+    assert values.shape == size
+    laws.counted(values - low, [1 / (high - low)] * (high - low))
+
+
+op(
+    "randint",
+    law=whole,
+    call=flambeau.randint,
+    options=[dict(o, low=3, high=10) for o in SIZES] + [dict(low=0, high=1, size=(5,))],
+    required=True,
+    dtypes=INTS + FLOATS,
+    refuses=[((), dict(low=3, high=3, size=(2,)), "from|low|high")],
+    **MADE,
+)
+
+
+def permutation(values, n):
+    assert np.array_equal(np.sort(values), np.arange(n))
+    if n > 100:  # far from the order it started in
+        laws.independent((values + 0.5) / n - 0.5, 1 / 12)
+        assert (values == np.arange(n)).sum() < 10
+
+
+op(
+    "randperm",
+    law=permutation,
+    options=[dict(n=2000), dict(n=1), dict(n=0)],
+    required=True,
+    dtypes=("int64", "int32", "float32", "float64"),
+    refuses=[((), dict(n=-1), "non-negative|negative")],
+    **MADE,
+)
+
+
+def between(values, _, from_=0, to=1):
+    continuous(stats.uniform(from_, to - from_), from_, max(to, from_ + 1e-9))(values)
+
+
+def by_place(f, a, from_=0, to=1, **more):
+    return f(a, from_, to, **more)
+
+
+op(
+    "uniform_",
+    law=between,
+    samples=LINE,
+    options=[dict(from_=-2, to=3)],
+    arrange=by_place,
+    refuses=[(x(2), dict(from_=1, to=0), "from|range")],
+    bad={"int64": "int64|i64"},
+    **CHANGED,
+)
+op(
+    "normal_",
+    law=lambda values, _, mean=0, std=1: laws.follows(values, stats.norm(mean, std).cdf),
+    samples=LINE,
+    options=[dict(mean=3, std=0.5)],
+    refuses=[(x(2), dict(std=-1), "std")],
+    bad={"int64": "int64|i64"},
+    **CHANGED,
+)
+op(
+    "exponential_",
+    law=lambda values, _, lambd=1: continuous(stats.expon(scale=1 / lambd), 0)(values),
+    samples=LINE,
+    options=[dict(lambd=2.5)],
+    refuses=[(x(2), dict(lambd=0), "lambd"), (x(2), dict(lambd=-1), "lambd")],
+    bad={"int64": "int64|i64|floating"},
+    **CHANGED,
+)
+op(
+    "random_",
+    law=lambda values, _, from_, to: laws.counted(
+        values - from_, [1 / (to - from_)] * (to - from_)
+    ),
+    call=lambda a, **o: a.random_(o.pop("from_"), o.pop("to"), **o),
+    samples=LINE,
+    options=[dict(from_=2, to=9)],
+    required=True,
+    dtypes=FLOATS + INTS,
+    refuses=[(x(2), dict(from_=1, to=1), "from")],
+    **CHANGED,
+)
+op(
+    "bernoulli_",
+    law=lambda values, _, p=0.5: laws.counted(values, [1 - p, p]),
+    samples=LINE,
+    options=[dict(p=0.3), dict(p=0), dict(p=1)],
+    dtypes=FLOATS + INTS + ("bool",),
+    refuses=[(x(2), dict(p=1.5), "p to be|between|from 0 to 1|p ")],
+    **CHANGED,
+)
+
+
+def each_at_its_odds(values, p):
+    assert np.isin(values, (0, 1)).all() and values.shape == p.shape
+    spread = np.sqrt((p * (1 - p)).sum())
+    assert abs((values - p).sum()) <= 5 * spread
+    assert (values[p == 0] == 0).all() and (values[p == 1] == 1).all()
+
+
+ODDS = x(MANY, low=0.0, high=1.0)
+op(
+    "bernoulli",
+    law=each_at_its_odds,
+    samples=[ODDS, x(4, values=(0.0, 1.0)), x(low=0.2, high=0.8), x(0, 3, low=0.0, high=1.0)],
+    bad={"int64": "int64|i64|floating"},
+    elementwise=False,
+    second=False,
+)
+
+
+def standardised(values, mean, std):
+    laws.follows((values - mean) / std, stats.norm.cdf)
+
+
+op(
+    "normal",
+    law=standardised,
+    call=api.normal,
+    samples=[(x(MANY), positive(MANY)), (x(4, 1), positive(3)), (x(0), positive(0))],
+    elementwise=False,
+    grad=False,
+    refuses=[((x(3), positive(4)), {}, "size|broadcast|match")],
+    refuses_values=[((x(3), x(3, low=-2.0, high=-1.0)), {}, "std >= 0")],
+)
+
+
+def drawn(values, weights, num_samples, replacement=False):
+    rows = weights.reshape(-1, weights.shape[-1])
+    assert values.shape == (*weights.shape[:-1], num_samples)
+    for found, w in zip(values.reshape(len(rows), -1), rows):
+        assert (w[found] > 0).all()
+        if replacement:
+            laws.counted(found, w / w.sum())
+        else:
+            assert len(np.unique(found)) == num_samples
+
+
+WEIGHTS = x(5, values=(1.0, 0.0, 3.0, 2.0, 4.0))
+op(
+    "multinomial",
+    law=drawn,
+    samples=[WEIGHTS, x(3, 5, values=(1.0, 2.0, 3.0, 4.0))],
+    options=[dict(num_samples=5000, replacement=True), dict(num_samples=3), dict(num_samples=1)],
+    required=True,
+    result=lambda _: "int64",
+    elementwise=False,
+    grad=False,
+    refuses=[
+        (WEIGHTS, dict(num_samples=6), "without replacement|sample"),
+        (WEIGHTS, dict(num_samples=0), "> 0|positive|sample"),
+        (x(2, 2, 2, low=0.1), dict(num_samples=1), "1 or 2|dim"),
+    ],
+    refuses_values=[
+        (x(3, low=-2.0, high=-1.0), dict(num_samples=1), "element < 0"),
+        (x(2, 2, values=(1.0, 1.0, 0.0, 0.0)), dict(num_samples=1), "sum of probabilities"),
+    ],
+    bad={"int64": "floating|int64"},
+)
+
+
+def dropped(values, a, p=0.5, training=True):
+    if not training or p == 0:
+        assert np.array_equal(values, a)
+        return
+    stays = values != 0
+    if p == 1:
+        assert not stays.any()
+        return
+    np.testing.assert_allclose(values[stays], a[stays] / (1 - p), rtol=1e-2)
+    laws.counted(stays.astype(int), [p, 1 - p])
+    laws.independent(stays.ravel() - (1 - p), p * (1 - p))
+
+
+op(
+    "dropout",
+    law=dropped,
+    samples=[positive(40, 5), positive(2, 3), positive(), positive(0, 3)],
+    options=[dict(p=0.25), dict(p=1.0), dict(p=0.0), dict(training=False)],
+    big=[positive(300, 300)],
+    view=None,
+    elementwise=False,
+    refuses=[(x(2), dict(p=1.5), "between 0 and 1")],
+)
