@@ -4227,7 +4227,7 @@ def device_make(type, index=-1):
 
     - `type`: its kind.
     - `index`: its number, or -1 for the current device of that type; default -1.
-    - returns: the device; it need not exist.
+    - returns: the device, which need not exist; 0 for an unknown kind or a number above 32767.
     """
     return _device(_fast.flam_device_make(_E_flam_device_type[type], index))
 
@@ -11153,7 +11153,7 @@ def bernoulli(input, generator=None):
 
     - `input`: probabilities, from 0 to 1; floating point.
     - `generator`: where the numbers come from; default: the default generator of the device.
-    - returns: shape and dtype of `input`.
+    - returns: shape and dtype of `input`; its slopes are 0.
     - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_bernoulli(input._h, _NULL if generator is None else generator._h)
@@ -11168,7 +11168,7 @@ def normal(mean, std, generator=None):
     - `mean`: any shape, or a number.
     - `std`: shape that broadcasts with `mean`'s, or a number; not negative.
     - `generator`: where the numbers come from; default: the default generator of the device.
-    - returns: the broadcast shape.
+    - returns: the broadcast shape; its slopes are 0.
     - errors: `ShapeError`; `DeviceMismatchError`.
     """
     h = _fast.flam_normal(mean._h, std._h, _NULL if generator is None else generator._h)
@@ -11185,7 +11185,7 @@ def multinomial(input, num_samples, replacement=False, generator=None):
     - `replacement`: whether an index may be drawn again; default false.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: int64, [num_samples] or [rows, num_samples].
-    - errors: `InvalidArgumentError` where more are wanted than there are without replacement; `ShapeError`.
+    - errors: `InvalidArgumentError` where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; `ShapeError`.
     """
     h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)
     if not h:

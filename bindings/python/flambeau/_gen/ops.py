@@ -10997,7 +10997,7 @@ def _bernoulli(input, *, generator=None):
 
     - `input`: probabilities, from 0 to 1; floating point.
     - `generator`: where the numbers come from; default: the default generator of the device.
-    - returns: shape and dtype of `input`.
+    - returns: shape and dtype of `input`; its slopes are 0.
     - errors: `DtypeError` where `input` is not floating point.
     """
     try:
@@ -11024,7 +11024,7 @@ def _multinomial(input, num_samples, replacement=False, *, generator=None):
     - `replacement`: whether an index may be drawn again; default false.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: int64, [num_samples] or [rows, num_samples].
-    - errors: `InvalidArgumentError` where more are wanted than there are without replacement; `ShapeError`.
+    - errors: `InvalidArgumentError` where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; `ShapeError`.
     """
     try:
         h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)

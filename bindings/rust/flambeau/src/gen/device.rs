@@ -123,7 +123,7 @@ impl Device {
     /// Puts a device together.
     ///
     /// - `type`: its kind.
-    /// - returns: the device; it need not exist.
+    /// - returns: the device, which need not exist; 0 for an unknown kind or a number above 32767.
     pub fn make(r#type: DeviceType) -> Device {
         Self::make_with(r#type, -1)
     }
@@ -132,7 +132,7 @@ impl Device {
     ///
     /// - `type`: its kind.
     /// - `index`: its number, or -1 for the current device of that type; default -1.
-    /// - returns: the device; it need not exist.
+    /// - returns: the device, which need not exist; 0 for an unknown kind or a number above 32767.
     pub fn make_with(r#type: DeviceType, index: i32) -> Device {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         Device(unsafe { sys::flam_device_make(r#type.0, index) })

@@ -522,7 +522,7 @@ impl Tensor {
     /// Draws 1 with the probability that each element says, else 0.
     ///
     /// - `self`: probabilities, from 0 to 1; floating point.
-    /// - returns: shape and dtype of `self`.
+    /// - returns: shape and dtype of `self`; its slopes are 0.
     ///
     /// # Errors
     ///
@@ -535,7 +535,7 @@ impl Tensor {
     ///
     /// - `self`: probabilities, from 0 to 1; floating point.
     /// - `generator`: where the numbers come from; default: the default generator of the device.
-    /// - returns: shape and dtype of `self`.
+    /// - returns: shape and dtype of `self`; its slopes are 0.
     ///
     /// # Errors
     ///
@@ -549,7 +549,7 @@ impl Tensor {
     ///
     /// - `self`: any shape, or a number.
     /// - `std`: shape that broadcasts with `self`'s, or a number; not negative.
-    /// - returns: the broadcast shape.
+    /// - returns: the broadcast shape; its slopes are 0.
     ///
     /// # Errors
     ///
@@ -563,7 +563,7 @@ impl Tensor {
     /// - `self`: any shape, or a number.
     /// - `std`: shape that broadcasts with `self`'s, or a number; not negative.
     /// - `generator`: where the numbers come from; default: the default generator of the device.
-    /// - returns: the broadcast shape.
+    /// - returns: the broadcast shape; its slopes are 0.
     ///
     /// # Errors
     ///
@@ -586,7 +586,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where more are wanted than there are without replacement; [`Status::SHAPE`](crate::Status::SHAPE).
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; [`Status::SHAPE`](crate::Status::SHAPE).
     pub fn multinomial(&self, num_samples: i64) -> Result<Tensor> {
         self.multinomial_with(num_samples, false, None)
     }
@@ -601,7 +601,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where more are wanted than there are without replacement; [`Status::SHAPE`](crate::Status::SHAPE).
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; [`Status::SHAPE`](crate::Status::SHAPE).
     pub fn multinomial_with(
         &self,
         num_samples: i64,
