@@ -115,7 +115,7 @@ bool flam_loader::wait(double seconds) {
   check(seconds >= 0, Code::invalid_argument, "the time to wait must be non-negative, got ",
         seconds, " s");
   if (!manual_ && dataset_->size() >= 0) fill();
-  return queue_.ready_within(seconds);
+  return queue_->ready_within(seconds);
 }
 
 void flam_loader::seek(int64_t epoch, int64_t batch) {

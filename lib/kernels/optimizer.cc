@@ -48,8 +48,8 @@ class DenseList {
  public:
   explicit DenseList(const ParameterList& list) : list_(list) {
     for (Parameter& p : list_) {
-      for (Tensor Parameter::* place :
-           {&Parameter::param, &Parameter::first, &Parameter::second, &Parameter::greatest}) {
+      for (const StatePlace place :
+           {&Parameter::param, &Parameter::first, &Parameter::second, &Parameter::third}) {
         const Tensor given = p.*place;
         if (make_dense(p.*place)) back_.emplace_back(given, p.*place);
       }
@@ -176,7 +176,7 @@ void run_rule(const char* op, const UpdateRule& rule, const ParameterList& list,
       check(!place || (p.*place).defined(), Code::invalid_argument, op,
             ": a parameter without its state: ", p.param);
     }
-    const Tensor Parameter::* buffer = rule.buffer;
+    const StatePlace buffer = rule.buffer;
     check(!buffer || options[size_t(rule.buffer_option)] == 0 || (p.*buffer).defined(),
           Code::invalid_argument, op, ": momentum needs its buffer");
   }

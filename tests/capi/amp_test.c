@@ -1,6 +1,6 @@
 /* Mixed precision as C sees it: scopes of autocast that nest and name what they refuse, casts that
  * are made anew where data or recording changed, and steps that the scaler skips and reports. */
-#include "check.h"
+#include "pairs.h"
 
 static flam_tensor *matrix(double value) {
   const int64_t size[2] = {2, 2};

@@ -21,7 +21,7 @@ static void check_forward(flam_module *module, const int64_t *in, size_t n_in, c
   weights = noise(out, n_out);
   product = flam_mul(y, weights);
   total = flam_sum(product, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward((const flam_tensor *const *)&total, 1, NULL, 0, 0, 0) == FLAM_OK);
+  CHECK(flam_backward((const flam_tensor *const *)&total, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
   state = flam_module_named_parameters(module, 1);
   CHECK(state && flam_state_size(state) == parameters);
   for (i = 0; i < parameters; ++i) {

@@ -1,5 +1,5 @@
 /* What the C tests share: they see only the headers, open the library as any program does, and
- * stop at the first line that does not hold. Values are compared by reading them back. */
+ * stop at the first line that does not hold. */
 #ifndef TESTS_CAPI_CHECK_H
 #define TESTS_CAPI_CHECK_H
 
@@ -32,20 +32,6 @@ static void load(void) {
     fprintf(stderr, "%s\n", reason);
     exit(1);
   }
-}
-
-static flam_tensor* vector(double a, double b) {
-  double data[2];
-  const int64_t size[1] = {2};
-  data[0] = a;
-  data[1] = b;
-  return flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 0);
-}
-
-static int equals(const flam_tensor* t, double a, double b) {
-  double data[2] = {0, 0};
-  if (flam_tensor_to_host(t, data, sizeof data) != FLAM_OK) return 0;
-  return data[0] == a && data[1] == b;
 }
 
 #endif

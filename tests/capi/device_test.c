@@ -2,7 +2,7 @@
  * mismatch, and running out of memory: what the error says, that nothing is lost, and that a retry
  * succeeds. */
 #define _POSIX_C_SOURCE 200112L
-#include "check.h"
+#include "pairs.h"
 
 static const int64_t MiB = 1048576;
 

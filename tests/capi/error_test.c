@@ -1,6 +1,6 @@
 /* Errors as C sees them: one check after a chain of calls, the first error kept, NULL operands
  * that carry it on, and records that are taken, moved between threads and given back. */
-#include "check.h"
+#include "pairs.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* Frames and leak tracking: which handles a frame releases, how one is kept, and what the report
  * says. Liveness is seen from the tracked handles, so that a handle released twice or never
  * shows. */
-#include "check.h"
+#include "pairs.h"
 
 static int live(void) {
   int count = 0, n = 0;

@@ -1,6 +1,6 @@
 /* Gradients as C sees them: scopes of the recording mode closed in order, backward and grad, values
  * overwritten before backward, and a function with a gradient written in C. */
-#include "check.h"
+#include "pairs.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* Weights in files as C sees them: both formats there and back, every dtype, a file that is damaged
  * or cannot be written, and what was there before a failure. */
-#include "check.h"
+#include "pairs.h"
 
 #include <unistd.h>
 

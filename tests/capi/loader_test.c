@@ -1,6 +1,6 @@
 /* The loader as C sees it: tensors batch by batch, the same whatever the number of workers, resumed
  * where it was left; data sets written in C whose fetch fails once, and items that nobody took. */
-#include "check.h"
+#include "pairs.h"
 
 #include <pthread.h>
 

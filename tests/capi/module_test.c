@@ -1,6 +1,6 @@
 /* The module tree as C sees it: names and paths, state dicts, modes, a forward function and hooks
  * written in C, and `drop` called exactly once whatever happens. */
-#include "check.h"
+#include "pairs.h"
 
 static int drops;
 static void count_drop(void *user) {

@@ -1,6 +1,6 @@
 /* Optimizers and schedules as C sees them: closures and rate functions that succeed and fail, their
  * data dropped once, options by name, sequences, clipping, state that comes back. */
-#include "check.h"
+#include "pairs.h"
 
 #include <math.h>
 

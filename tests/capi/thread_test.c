@@ -1,7 +1,7 @@
 /* Handles on many threads: one tensor read, retained and released by all, handles made here and
  * released there, backward on every thread, and error records, frames and modes that stay each
  * thread's own. */
-#include "check.h"
+#include "pairs.h"
 
 #include <pthread.h>
 
