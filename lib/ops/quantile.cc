@@ -54,7 +54,8 @@ Tensor quantile_of(const char* op, const Tensor& input, const Tensor& q, std::op
   Call c{op, {input, q}};
   const Tensor& x = c[0];
   check_quantile(op, x, c[1]);
-  check(interpolation >= FLAM_QUANTILE_INTERPOLATION_LINEAR && interpolation <= FLAM_QUANTILE_INTERPOLATION_NEAREST,
+  check(interpolation >= FLAM_QUANTILE_INTERPOLATION_LINEAR &&
+            interpolation <= FLAM_QUANTILE_INTERPOLATION_NEAREST,
         Code::invalid_argument, op,
         "() interpolation must be one of linear, lower, higher, midpoint or nearest");
   const int64_t d = dim ? wrap_dim(*dim, x.dim()) : 0;

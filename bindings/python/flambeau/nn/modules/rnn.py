@@ -9,8 +9,8 @@ from ... import Tensor, empty, zeros
 from ..._gen import ops as _ops
 from .. import init
 from ..parameter import Parameter
-from ..utils.rnn import PackedSequence
 from .module import Module
+from .packed_sequence import PackedSequence
 
 
 class RNNBase(Module):

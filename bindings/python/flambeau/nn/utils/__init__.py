@@ -1,6 +1,6 @@
 """Helpers over parameters: clipping gradients, one vector for all, weights computed from others."""
 
-from . import parametrizations, parametrize, prune
+from . import parametrizations, parametrize, prune, rnn
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -34,6 +34,7 @@ __all__ = [
     "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
+    "rnn",
     "spectral_norm",
     "vector_to_parameters",
     "weight_norm",
