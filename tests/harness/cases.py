@@ -117,7 +117,10 @@ def first_case(row):
 
 
 def big_samples(row):
-    """Operands that threads share; none where a row says nothing and no shape suggests itself."""
+    """Operands that threads share; none where a row says nothing and no shape suggests itself, and
+    none of views, which do no work."""
+    if row.view and not row.big:
+        return []
     first = row.samples[0]
     alike = len({o.shape for o in first}) == 1 and len(first[0].shape) > 0
     if row.elementwise or (alike and not row.big):

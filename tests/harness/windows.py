@@ -106,7 +106,7 @@ def pooled(a, n, kernel, stride, padding, dilation, ceil_mode, outside):
         for i in range(n)
     ]
     size, over = zip(*found)
-    a = padded(a, padding, [p + o for p, o in zip(padding, over)], outside)
+    a = padded(a.astype(float), padding, [p + o for p, o in zip(padding, over)], outside)
     return np.stack([at(a, p, stride, size, dilation) for p in places(kernel)])
 
 

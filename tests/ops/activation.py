@@ -162,6 +162,7 @@ op(
     "prelu",
     ref=lambda x, w: np.where(x > 0, x, x * (w[:, None] if w.size > 1 else w)),
     samples=[(x(2, 3, 4), positive(3)), (x(5), positive(1))],
+    big=[(x(20, 3, 1000), positive(3))],
     elementwise=False,
     ulp=2,
 )

@@ -28,6 +28,7 @@ op(
     "cartesian_prod",
     ref=lambda *ts: rows(itertools.product(*ts), ts[0], len(ts)),
     samples=[(x(3), x(2)), (x(2), x(3), x(2)), (x(2), x(0))],
+    big=[(x(200), x(300))],
     refuses=[((x(2, 2), x(2)), {}, "1D vector")],
     **EXACT,
 )
@@ -43,6 +44,7 @@ op(
     ref=combinations,
     samples=[x(5)],
     options=[dict(r=3, with_replacement=True), dict(r=1)],
+    big=[x(80)],
     refuses=[(x(2, 2), {}, "1D vector"), (x(3), dict(r=-1), "non-negative")],
     **EXACT,
 )
@@ -51,6 +53,7 @@ op(
     ref=lambda *ts: np.column_stack(ts),
     samples=[(x(3), x(3, 2), x(3)), (x(3),), (x(2, 2), x(2, 3))],
     arrange=listed,
+    big=[(x(20_000), x(20_000, 2))],
     refuses=[((x(3), x(2)), {}, "[Ss]izes of tensors must match")],
     **EXACT,
 )
@@ -128,6 +131,7 @@ op(
     options=[dict(dim=1, index=2), dict(dim=-1, index=-1)],
     pairs=[((x(3, 4), x(4)), dict(dim=0, index=0))],
     required=True,
+    big=[(x(20_000, 4), x(20_000))],
     refuses=[((x(3, 4), x(2)), dict(dim=1, index=0), "expected src to have a size equal")],
     **EXACT,
 )
@@ -138,6 +142,7 @@ op(
     options=[dict(start=4), dict(start=1, end=5, step=2), dict(start=-3, end=-1)],
     pairs=[((x(2, 5), x(2, 3)), dict(dim=1, end=3))],
     required=True,
+    big=[(x(6, 30_000), x(2, 30_000))],
     refuses=[((x(6, 4), x(3, 4)), dict(end=2), "expected src to have a size equal")],
     **EXACT,
 )
@@ -147,6 +152,7 @@ op(
     samples=[(x(3, 4), x(3))],
     options=[dict(offset=1)],
     pairs=[((x(3, 4), x(2)), dict(offset=-1))],
+    big=[(x(300, 301), x(300))],
     refuses=[((x(3, 4), x(2)), {}, "expected src to have a size equal")],
     **EXACT,
 )
@@ -190,6 +196,7 @@ op(
     dtypes=("float32", "float64", "int64"),
     ulp=4,
     atol=1e-6,
+    big=[(x(3, 30_000), x(2, 30_000, dtype="int64", low=0, high=2), x(2, 30_000))],
     elementwise=False,
     refuses=[
         ((x(1, 4), INDEX, x(2, 4)), dict(dim=0, reduce="sum"), "out of range"),
@@ -209,6 +216,7 @@ op(
         ((x(2, 3), TIMES), dict(dim=-1)),
         ((x(2, 3), x(1, values=(2,), dtype="int64")), dict(dim=0)),
     ],
+    big=[(x(3000, 20), x(3000, dtype="int64", low=0, high=3))],
     refuses=[
         ((x(4), TIMES), {}, "same size as input"),
         ((x(3), x(3, values=(1, -1, 1), dtype="int64")), {}, "can not be negative"),

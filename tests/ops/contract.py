@@ -44,6 +44,7 @@ op(
     options=[CALLS[0][1]],
     required=True,
     pairs=CALLS[1:],
+    big=[(x(100, 200), x(200, 150))],
     call=lambda *ts, equation: flambeau.einsum(equation, *ts),
     view=None,
     refuses=[
@@ -69,6 +70,7 @@ op(
     pairs=[((x(2, 3, 4), x(3, 4, 5)), dict(dims=2)), ((x(2, 0), x(0, 3)), dict(dims=1))],
     required=True,
     call=flambeau.tensordot,
+    big=[(x(40, 30), x(30, 40))],
     refuses=[
         ((x(2, 3), x(2, 3)), dict(dims=1), "contracted dimensions need to match"),
         ((x(2, 3), x(2, 3)), dict(dims=([0], [0, 1])), "same length"),

@@ -1,6 +1,38 @@
 """Functions of the op headers that have no row here, and the tests they have instead."""
 
-FUNCTIONS = {}
+FUNCTIONS = {
+    "gumbel_softmax": "tests/python/test_functions_golden.py",
+    "conv3d": "tests/python/test_functions_golden.py",
+    "conv_transpose1d": "tests/python/test_functions_golden.py",
+    "conv_transpose3d": "tests/python/test_functions_golden.py",
+    "bilinear": "tests/python/test_functions_golden.py",
+    "group_norm": "tests/python/test_functions_golden.py",
+    "instance_norm": "tests/python/test_functions_golden.py",
+    "local_response_norm": "tests/python/test_functions_golden.py",
+    "normalize": "tests/python/test_functions_golden.py",
+    "rms_norm": "tests/python/test_functions_golden.py",
+    "adaptive_avg_pool1d": "tests/python/test_functions_golden.py",
+    "adaptive_avg_pool3d": "tests/python/test_functions_golden.py",
+    "adaptive_max_pool1d": "tests/python/test_functions_golden.py",
+    "adaptive_max_pool2d": "tests/python/test_functions_golden.py",
+    "adaptive_max_pool3d": "tests/python/test_functions_golden.py",
+    "avg_pool1d": "tests/python/test_functions_golden.py",
+    "avg_pool3d": "tests/python/test_functions_golden.py",
+    "lp_pool1d": "tests/python/test_functions_golden.py",
+    "lp_pool2d": "tests/python/test_functions_golden.py",
+    "lp_pool3d": "tests/python/test_functions_golden.py",
+    "max_pool1d": "tests/python/test_functions_golden.py",
+    "max_pool1d_with_indices": "tests/python/test_functions_golden.py",
+    "max_pool2d_with_indices": "tests/python/test_functions_golden.py",
+    "max_pool3d": "tests/python/test_functions_golden.py",
+    "max_pool3d_with_indices": "tests/python/test_functions_golden.py",
+    "max_unpool1d": "tests/python/test_functions_golden.py",
+    "max_unpool2d": "tests/python/test_functions_golden.py",
+    "max_unpool3d": "tests/python/test_functions_golden.py",
+    "alpha_dropout": "tests/python/test_functions_golden.py",
+    "feature_alpha_dropout": "tests/python/test_functions_golden.py",
+    "feature_dropout": "tests/python/test_functions_golden.py",
+}
 
 # Whole headers; a header that is not named here needs rows.
 HEADERS = {

@@ -18,6 +18,7 @@ op(
     ref=added(np.matmul),
     samples=[(x(3), x(3, 4), x(4)), (x(1), x(3, 4), x(4))],
     options=FACTORS[:1],
+    big=[(x(300), x(300, 300), x(300))],
     refuses=[((x(3), x(3, 4), x(3)), {}, "size mismatch")],
     **KW,
 )
@@ -26,6 +27,7 @@ op(
     ref=added(np.outer),
     samples=[(x(3, 4), x(3), x(4)), (x(4), x(3), x(4))],
     options=FACTORS[:1],
+    big=[(x(300, 300), x(300), x(300))],
     refuses=[((x(3, 4), x(3, 1), x(4)), {}, "vec1 must be a 1D")],
     **KW,
 )
@@ -34,6 +36,7 @@ op(
     ref=added(lambda b, c: np.matmul(b, c).sum(0)),
     samples=[(x(3, 5), x(2, 3, 4), x(2, 4, 5))],
     options=FACTORS[:1],
+    big=[(x(90, 90), x(8, 90, 90), x(8, 90, 90))],
     refuses=[((x(3, 5), x(2, 3, 4), x(3, 4, 5)), {}, "same number of batches")],
     **KW,
 )
@@ -41,14 +44,22 @@ op(
     "inner",
     ref=np.inner,
     samples=[(x(2, 3), x(4, 3)), (x(3), x(3)), (x(2, 3), x())],
+    big=[(x(200, 300), x(100, 300))],
     refuses=[((x(2, 3), x(3, 2)), {}, "last dimension must match")],
     **KW,
 )
-op("vdot", ref=np.vdot, samples=[(x(5), x(5)), (x(0), x(0))], **KW)
+op(
+    "vdot",
+    ref=np.vdot,
+    samples=[(x(5), x(5)), (x(0), x(0))],
+    big=[(x(90_000), x(90_000))],
+    **KW,
+)
 op(
     "kron",
     ref=np.kron,
     samples=[(x(2, 3), x(3, 2)), (x(3), x(3, 2)), (x(), x(2))],
+    big=[(x(20, 30), x(20, 20))],
     elementwise=False,
     dtypes=FLOATS + ("int64",),
 )
@@ -58,6 +69,7 @@ op(
     samples=[(x(4, 3), x(4, 3)), (x(1, 3), x(4, 3))],
     options=[dict(dim=1)],
     pairs=[((x(3, 5), x(3, 5)), dict(dim=0))],
+    big=[(x(20_000, 3), x(20_000, 3))],
     refuses=[
         ((x(4, 4), x(4, 4)), {}, "no dimension of size 3"),
         ((x(4, 3), x(4, 3)), dict(dim=0), "must have length 3"),
@@ -111,6 +123,7 @@ op(
     ref=lambda a, offset=0: np.diagflat(a, offset),
     samples=[x(2, 2), x(), x(3)],
     options=[dict(offset=1), dict(offset=-2)],
+    big=[x(300)],
     **EXACT,
 )
 for name, ref in [("tril_indices", np.tril_indices), ("triu_indices", np.triu_indices)]:
@@ -145,6 +158,7 @@ op(
     dtypes=FLOATS[:2],
     ulp=4,
     atol=2e-5,
+    big=[(x(200, 20), x(100, 20))],
     elementwise=False,
     refuses=[
         ((x(3, 4), x(3, 5)), {}, "same number of columns"),
@@ -197,6 +211,7 @@ op(
     "block_diag",
     ref=block_diag,
     samples=[(x(2, 3), x(3), x()), (x(2, 2),), (x(0, 2), x(1, 1))],
+    big=[(x(150, 100), x(150, 200))],
     refuses=[((x(2, 2, 2),), {}, "2 or fewer")],
     **EXACT,
 )
@@ -208,6 +223,7 @@ op(
     dtypes=FLOATS[:2] + ("int64",),
     result=lambda d: d if d in FLOATS else "int64",
     ulp=4,
+    big=[x(300)],
     elementwise=False,
     refuses=[(x(2, 2), {}, "1D"), (x(3), dict(N=-1), "non-negative")],
 )

@@ -3,9 +3,10 @@
 import functools
 
 from tests.harness import windows
-from tests.harness.table import op, x
+from tests.harness.table import NUMBERS, op, x
 
-POOL = dict(elementwise=False, required=True, bad={"int64": "not implemented for|floating"})
+POOL = dict(elementwise=False, required=True)
+FLOATING = {"int64": "not implemented for|floating"}
 IMAGES = [x(2, 3, 6, 5), x(2, 5, 6)]
 BIG = [x(4, 8, 40, 40)]
 TOO_MUCH = "at most half|half of"
@@ -27,8 +28,10 @@ op(
         (x(2, 4, 4), dict(kernel_size=0), "kernel"),
         (x(4, 4), dict(kernel_size=2), "[34]D|3-d"),
     ],
+    dtypes=NUMBERS,
     ulp=0,
     second=False,
+    bad={"bool": "not implemented for 'bool'"},
     **POOL,
 )
 op(
@@ -51,6 +54,7 @@ op(
     ],
     second=False,
     atol=1e-6,
+    bad=FLOATING,
     **POOL,
 )
 op(
@@ -66,5 +70,6 @@ op(
     ],
     second=False,
     atol=1e-6,
+    bad=FLOATING,
     **POOL,
 )

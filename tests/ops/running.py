@@ -88,6 +88,7 @@ for name, ref in [("trapezoid", total), ("cumulative_trapezoid", cumulative)]:
         dtypes=FLOATS[:2],
         atol=1e-5,
         elementwise=False,
+        big=[(x(300, 300), x(300))],
         refuses=[((x(3, 4), x(3)), {}, "one `x` value")],
     )
     op(

@@ -37,6 +37,7 @@ op(
     dtypes=NUMBERS,
     result=always("int64"),
     bad={"bool": "not implemented for bool"},
+    big=[(x(6, values=POSITIVE_STEPS), x(300, 300))],
     refuses=[
         ((x(2, 6), x(3, 2)), {}, "first N-1 dimensions"),
         ((x(6), x(3)), dict(side="left", right=True), "opposites"),
@@ -51,6 +52,7 @@ op(
     options=[dict(right=True)],
     dtypes=NUMBERS,
     result=always("int64"),
+    big=[(x(300, 300), x(6, values=POSITIVE_STEPS))],
     refuses=[((x(3), x(2, 2)), {}, "must be 1 dimension")],
     **KW,
 )
@@ -66,6 +68,7 @@ op(
     options=[dict(invert=True)],
     dtypes=ALL,
     result=always("bool"),
+    big=[(x(300, 300), x(30))],
     **KW,
 )
 COUNTED = x(9, values=(1, 0, 4, 4, 1, 4, 2, 0, 1), dtype="int64")
@@ -75,6 +78,7 @@ op(
     samples=[(COUNTED, x(9)), (COUNTED,), (x(0, dtype="int64"),)],
     options=[dict(minlength=7)],
     dtypes=FLOATS[:2],
+    big=[(x(90_000, dtype="int64", low=0, high=6), x(90_000))],
     refuses=[
         ((x(3, values=(1, -1, 2), dtype="int64"),), {}, "non-negative"),
         ((x(2, 2, dtype="int64"),), {}, "1-d"),

@@ -85,6 +85,7 @@ inline constexpr CastRow kCastRows[] = {  // by name
     {"quantile", CastRule::f32, CastRule::keep},
     {"reciprocal", CastRule::keep, CastRule::f32},
     {"renorm", CastRule::keep, CastRule::f32},
+    {"rms_norm", CastRule::keep, CastRule::f32},
     {"rnn_relu", CastRule::keep, CastRule::lower},
     {"rnn_relu_cell", CastRule::keep, CastRule::lower},
     {"rnn_tanh", CastRule::keep, CastRule::lower},
