@@ -22,7 +22,9 @@ class LazyModuleMixin:
         return Module.__call__(self, input, *args, **kwargs)
 
     def reset_parameters(self):
-        if not self.has_uninitialized_params():
+        """Draws the weights; the layer's own constructor asks for it before there are any."""
+        weights = [] if self.has_uninitialized_params() else [*self._parameters.values()]
+        if weights and all(w is None or w.numel() for w in weights):
             super().reset_parameters()
 
     def _load_from_state_dict(self, state_dict, prefix, *rest):
@@ -58,10 +60,6 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
         """Gives the weights the sizes that this input asks for."""
         self.in_features = input.shape[-1]
         self._materialize(weight=(self.out_features, self.in_features), bias=(self.out_features,))
-
-    def reset_parameters(self):
-        if self.out_features and not self.has_uninitialized_params():
-            linear.Linear.reset_parameters(self)
 
 
 class _LazyConv(LazyModuleMixin):
