@@ -199,9 +199,11 @@ op(
     big=[(x(3, 30_000), x(2, 30_000, dtype="int64", low=0, high=2), x(2, 30_000))],
     elementwise=False,
     refuses=[
-        ((x(1, 4), INDEX, x(2, 4)), dict(dim=0, reduce="sum"), "out of range"),
         ((x(3, 4), INDEX, x(1, 4)), dict(dim=0, reduce="sum"), "no larger than"),
         ((x(3, 4), INDEX, x(2, 4)), dict(dim=0, reduce="unspecified"), "sum, prod, mean"),
+    ],
+    refuses_values=[
+        ((x(1, 4), INDEX, x(2, 4)), dict(dim=0, reduce="sum"), "out of range"),
     ],
 )
 TIMES = x(3, values=(1, 0, 2), dtype="int64")
