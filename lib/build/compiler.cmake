@@ -20,9 +20,10 @@ endif()
 
 find_program(FLAM_CCACHE ccache)
 if(FLAM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths relative to the checkout, so that two clones share what they compiled.
+  # Paths relative to the checkout, so that two clones share what they compiled; each has
+  # a compiler for CUDA of its own, the same one by content.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-               ${FLAM_CCACHE})
+               CCACHE_COMPILERCHECK=content ${FLAM_CCACHE})
   foreach(language C CXX CUDA)
     set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher})
   endforeach()
