@@ -28,7 +28,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from {up}_tensor import Tensor as Tensor
-from {up}_types import device as device, dtype as dtype, layout as layout, memory_format as memory_format
+from {up}_types import device as device, dtype as dtype
+from {up}_types import layout as layout, memory_format as memory_format
 from {up}random import Generator as Generator
 """
 

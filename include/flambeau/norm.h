@@ -100,7 +100,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_instance_norm(
  * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
  * - source: Zhang and Sennrich, 2019, arXiv 1910.07467.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32") FLAM_TORCH("F torch") flam_tensor *flam_rms_norm(
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32")
+    FLAM_TORCH("F torch") flam_tensor *flam_rms_norm(
     const flam_tensor *input, const int64_t *normalized_shape, size_t n_normalized_shape,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const double *eps FLAM_DEFAULT(NULL));

@@ -173,7 +173,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
     FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor
     *flam_quantile(const flam_tensor *input, const flam_tensor *q,
         FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim FLAM_DEFAULT(0),
-        FLAM_KEYWORD flam_quantile_interpolation interpolation FLAM_DEFAULT(FLAM_QUANTILE_INTERPOLATION_LINEAR));
+        FLAM_KEYWORD flam_quantile_interpolation interpolation
+            FLAM_DEFAULT(FLAM_QUANTILE_INTERPOLATION_LINEAR));
 
 /** Quantiles of the elements that are numbers.
  *
@@ -191,7 +192,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
     FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor
     *flam_nanquantile(const flam_tensor *input, const flam_tensor *q,
         FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim FLAM_DEFAULT(0),
-        FLAM_KEYWORD flam_quantile_interpolation interpolation FLAM_DEFAULT(FLAM_QUANTILE_INTERPOLATION_LINEAR));
+        FLAM_KEYWORD flam_quantile_interpolation interpolation
+            FLAM_DEFAULT(FLAM_QUANTILE_INTERPOLATION_LINEAR));
 
 /** The different elements, or slices along a dimension, in ascending order.
  *

@@ -3,7 +3,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from .._tensor import Tensor as Tensor
-from .._types import device as device, dtype as dtype, layout as layout, memory_format as memory_format
+from .._types import device as device, dtype as dtype
+from .._types import layout as layout, memory_format as memory_format
 from ..random import Generator as Generator
 
 _bool = bool
