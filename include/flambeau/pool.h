@@ -14,7 +14,7 @@ extern "C" {
 
 /** Greatest element of each window. NaN counts as the greatest.
  *
- * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -63,7 +63,7 @@ FLAM_API FLAM_SINCE(0, 1)
 
 /** Greatest element of each window. NaN counts as the greatest.
  *
- * - `input`: [n, c, l] or [c, l], floating point.
+ * - `input`: [n, c, l] or [c, l], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -81,7 +81,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_max_pool1d(
 
 /** Greatest element of each window, and where it is.
  *
- * - `input`: [n, c, l] or [c, l], floating point.
+ * - `input`: [n, c, l] or [c, l], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -178,7 +178,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool1d(
 
 /** Greatest element of each window, and where it is.
  *
- * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -246,7 +246,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool2d(
 
 /** Greatest element of each window. NaN counts as the greatest.
  *
- * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -265,7 +265,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") FLAM_TORCH("F torch")
 
 /** Greatest element of each window, and where it is.
  *
- * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: added at both ends, at most half the window, never the greatest; default 0.

@@ -192,6 +192,9 @@ Two heads_of_batch(const Heads& a) {
 }
 
 Two heads(const Heads& a) {
+  const Call c{"multi_head_attention",
+               {a.query, a.key, a.value, a.in_weight, a.in_bias, a.q_weight, a.k_weight, a.v_weight,
+                a.bias_k, a.bias_v, a.out_weight, a.out_bias, a.padding, a.mask}};
   check(a.query.dim() == 2 || a.query.dim() == 3, Code::shape,
         "query should be unbatched 2D or batched 3D tensor but received ", a.query.dim(),
         "-D query tensor");

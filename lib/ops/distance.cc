@@ -66,8 +66,9 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
+  const Call c{"pairwise_distance", {x1, x2}};
   const int64_t last = -1;
-  return norm(add(sub(x1, x2), num(eps)), p, {&last, 1}, keepdim);
+  return norm(add(sub(c[0], c[1]), num(eps)), p, {&last, 1}, keepdim);
 }
 
 Tensor dist(const Tensor& a, const Tensor& b, double p) {

@@ -84,10 +84,11 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
   Tensor indices = input, factors = per_sample_weights, present;
   if (offsets) {
     const Bags bags = bags_of(offsets, input.numel(), include_last_offset);
-    if (input.numel() == 0)
-      return zeros(Dims{bags.at.size(0), weight.size(1)}, weight.dtype(), weight.device());
-    indices = take(input, bags.at);
-    if (factors) factors = take(factors, bags.at);
+    const auto in_bags = [&](const Tensor& t) {
+      return t.numel() == 0 ? reshape(t, bags.at.sizes()) : take(t, bags.at);
+    };
+    indices = in_bags(input);
+    if (factors) factors = in_bags(factors);
     present = bags.present;
   } else {
     present = ones(input.sizes(), Dtype::boolean, input.device());
@@ -104,6 +105,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
 Tensor embedding_renorm_(const Tensor& weight, const Tensor& indices, double max_norm,
                          double norm_type) {
   check(weight.dim() == 2, Code::shape, "'weight' must be 2-D, got ", weight);
+  const Call c{"embedding_renorm_", {weight, indices}};
   GradMode no_grad(false);
   // Every copy of a row is scaled alike, so the order in which copies are written does not matter.
   const Tensor at = reshape(indices, Dims{-1});

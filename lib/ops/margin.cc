@@ -37,16 +37,16 @@ Tensor margin_ranking_loss(T input1, T input2, T target, double margin, int32_t 
       ShapeText{input1.sizes()}, ", input2: ", ShapeText{input2.sizes()},
       ", target: ", ShapeText{target.sizes()});
   const Call c{"margin_ranking_loss", {input1, input2, target}};
-  const Tensor apart = mul(neg(target), sub(c[0], c[1]));
+  const Tensor apart = mul(neg(c[2]), sub(c[0], c[1]));
   return reduced(clamp_min(add(apart, num(margin)), zero()), reduction);
 }
 
 Tensor hinge_embedding_loss(T input, T target, double margin, int32_t reduction) {
   check_reduction("hinge_embedding_loss", reduction);
-  const Call c{"hinge_embedding_loss", {input}};
+  const Call c{"hinge_embedding_loss", {input, target}};
   const Tensor below = clamp_min(rsub(c[0], num(margin)), zero());
-  const Tensor apart = where(ne(target, num(int64_t{1})), below, zero());
-  const Tensor alike = where(ne(target, num(int64_t{-1})), c[0], zero());
+  const Tensor apart = where(ne(c[1], num(int64_t{1})), below, zero());
+  const Tensor alike = where(ne(c[1], num(int64_t{-1})), c[0], zero());
   return reduced(add(apart, alike), reduction);
 }
 
@@ -60,7 +60,7 @@ Tensor cosine_embedding_loss(T input1, T input2, T target, double margin, int32_
         target.dim(), "D target tensor expects ", target.dim() + 1,
         "D input tensors, but found inputs with sizes ", ShapeText{input1.sizes()}, " and ",
         ShapeText{input2.sizes()}, ".");
-  const Call c{op, {input1, input2}};
+  const Call c{op, {input1, input2, target}};
   const int64_t dim = -1;
   const DimsView over(&dim, 1);
   const double eps = 1e-12;
@@ -68,9 +68,9 @@ Tensor cosine_embedding_loss(T input1, T input2, T target, double margin, int32_
                squares1 = add(sum(mul(c[0], c[0]), over), num(eps)),
                squares2 = add(sum(mul(c[1], c[1]), over), num(eps));
   const Tensor cosine = div(dots, sqrt(mul(squares1, squares2)));
-  const Tensor alike = where(eq(target, num(int64_t{1})), one_minus(cosine), zero());
+  const Tensor alike = where(eq(c[2], num(int64_t{1})), one_minus(cosine), zero());
   const Tensor apart =
-      where(eq(target, num(int64_t{-1})), clamp_min(sub(cosine, num(margin)), zero()), zero());
+      where(eq(c[2], num(int64_t{-1})), clamp_min(sub(cosine, num(margin)), zero()), zero());
   return reduced(add(alike, apart), reduction);
 }
 
@@ -94,8 +94,8 @@ Tensor triplet_margin_loss(T anchor, T positive, T negative, double margin, doub
 Tensor soft_margin_loss(T input, T target, int32_t reduction) {
   check_reduction("soft_margin_loss", reduction);
   check_same_shape("soft_margin_loss", input, target);
-  const Call c{"soft_margin_loss", {input}};
-  return reduced(log1p(exp(mul(neg(target), c[0]))), reduction);
+  const Call c{"soft_margin_loss", {input, target}};
+  return reduced(log1p(exp(mul(neg(c[1]), c[0]))), reduction);
 }
 
 Tensor multi_margin_loss(T input, T target, int64_t p, double margin, T weight, int32_t reduction) {
@@ -110,12 +110,12 @@ Tensor multi_margin_loss(T input, T target, int64_t p, double margin, T weight, 
         n, " but got ", ShapeText{target.sizes()});
   check(!weight || (weight.dim() <= 1 && weight.numel() == classes), Code::shape, op,
         ": inconsistent weight size, expected ", classes, " but got ", weight);
-  const Call c{op, {rows}};
+  const Call c{op, {rows, target, weight}};
   const Tensor column = reshape(target, Dims{n, 1});
   Tensor apart = clamp_min(add(sub(c[0], gather(c[0], 1, column)), num(margin)), zero());
   if (p == 2) apart = mul(apart, apart);
   if (weight)
-    apart = mul(apart, reshape(index_select(weight, 0, reshape(target, Dims{n})), Dims{n, 1}));
+    apart = mul(apart, reshape(index_select(c[2], 0, reshape(target, Dims{n})), Dims{n, 1}));
   const int64_t last = 1;
   const Tensor others = scatter(apart, 1, column, num(0.0));
   const Tensor losses = div(sum(others, {&last, 1}), num(classes));
@@ -128,7 +128,7 @@ Tensor multilabel_margin_loss(T input, T target, int32_t reduction) {
   check_same_shape(op, input, target);
   const Tensor x = as_rows(op, input), t = as_rows(op, target);
   const int64_t n = x.size(0), classes = x.size(1);
-  const Call c{op, {x}};
+  const Call c{op, {x, t}};
   Tensor counts, is_target, at;
   {
     GradMode no_grad(false);
@@ -149,10 +149,10 @@ Tensor multilabel_margin_loss(T input, T target, int32_t reduction) {
 
 Tensor multilabel_soft_margin_loss(T input, T target, T weight, int32_t reduction) {
   check_reduction("multilabel_soft_margin_loss", reduction);
-  const Call c{"multilabel_soft_margin_loss", {input}};
+  const Call c{"multilabel_soft_margin_loss", {input, target, weight}};
   Tensor losses =
-      neg(add(mul(target, logsigmoid(c[0])), mul(one_minus(target), logsigmoid(neg(c[0])))));
-  if (weight) losses = mul(losses, weight);
+      neg(add(mul(c[1], logsigmoid(c[0])), mul(one_minus(c[1]), logsigmoid(neg(c[0])))));
+  if (weight) losses = mul(losses, c[2]);
   const int64_t last = -1;
   return reduced(mean(losses, {&last, 1}), reduction);
 }

@@ -52,6 +52,8 @@ Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, con
         "Expected number of channels in input to be divisible by num_groups, but got input of "
         "shape ",
         ShapeText{x.sizes()}, " and num_groups=", num_groups);
+  check(is_floating(x.dtype()), Code::dtype, "\"group_norm\" not implemented for '",
+        name_of(x.dtype()), "'");
   check_channel("group_norm", "weight", weight, x);
   check_channel("group_norm", "bias", bias, x);
   const Call c{"group_norm", {x, weight, bias}};
@@ -72,6 +74,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& running_mean, const Tensor& 
   for (const Tensor* t : {&running_mean, &running_var, &weight, &bias}) {
     check_channel("instance_norm", "statistics, weight and bias", *t, x);
   }
+  const Call c{"instance_norm", {x, running_mean, running_var, weight, bias}};
   const int64_t n = x.size(0), channels = x.size(1);
   check(!use_input_stats || x.numel() == 0 || x.numel() / (n * channels) > 1, Code::shape,
         "Expected more than 1 spatial element when training, got input size ",

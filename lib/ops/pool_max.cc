@@ -90,13 +90,12 @@ Tensor unpool(const Windows& w, const Tensor& x, const Tensor& indices, DimsView
   if (!w.is_batched(x)) {
     return squeeze(unpool(w, unsqueeze(x, 0), unsqueeze(indices, 0), output), Dims{0});
   }
-  const Call c{w.op, {x}};
+  const Call c{w.op, {x, indices}};
   Dims sizes{x.size(0), x.size(1)};
   for (int64_t n : output) sizes.push_back(n);
   const Dims planes{x.size(0), x.size(1), numel_of(output)};
-  return reshape(
-      scatter(zeros(planes, x.dtype(), x.device()), 2, flat_planes(indices), flat_planes(x)),
-      sizes);
+  const Tensor none = zeros(planes, c[0].dtype(), x.device());
+  return reshape(scatter(none, 2, flat_planes(c[1]), flat_planes(c[0])), sizes);
 }
 
 }  // namespace

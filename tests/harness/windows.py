@@ -19,7 +19,8 @@ def batched(f):
         n = options.pop("spatial")
         if a.ndim == n + 2:
             return f(a, n, *rest, **options)
-        return f(a[None], n, *rest, **options)[0]
+        y = f(a[None], n, *rest, **options)
+        return [part[0] for part in y] if isinstance(y, list) else y[0]
 
     return ref
 
@@ -116,6 +117,33 @@ def max_pool(a, n, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fa
 
 
 @batched
+def max_pool_indices(a, n, kernel_size, **options):
+    """The greatest elements, and where they are in their plane."""
+    shape = (1,) * (a.ndim - n) + a.shape[a.ndim - n :]
+    plane = np.broadcast_to(np.arange(np.prod(a.shape[a.ndim - n :])).reshape(shape), a.shape)
+    found = [
+        pooled(v, n, kernel_size, *with_defaults(options), outside)
+        for v, outside in ((a, -np.inf), (plane, -1))
+    ]
+    best = found[0].argmax(0)[None]
+    return [np.take_along_axis(f, best, 0)[0].astype(v.dtype) for f, v in zip(found, (a, plane))]
+
+
+def with_defaults(options):
+    return [
+        options.get(k, v)
+        for k, v in dict(stride=None, padding=0, dilation=1, ceil_mode=False).items()
+    ]
+
+
+@batched
+def lp_pool(a, n, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """From averages, which count those elements only that a window at the end has."""
+    mean = avg_pool(a**norm_type, kernel_size, stride, ceil_mode=ceil_mode, spatial=n)
+    return np.maximum(mean * np.prod(each(kernel_size, n)), 0) ** (1 / norm_type)
+
+
+@batched
 def avg_pool(
     a,
     n,
@@ -151,13 +179,37 @@ def pooled_counts(wide, a, n, kernel, stride, padding, ceil_mode):
     return sum(at(wide, p, stride, size, (1,) * n) for p in places(kernel))
 
 
+def adaptive_windows(a, n, output_size):
+    """Each place of the result with its window: a slice for each of the spatial dimensions."""
+    size = each(output_size, n)
+    for place in np.ndindex(*size):
+        yield (
+            place,
+            tuple(
+                slice(j * length // out, -(-(j + 1) * length // out))
+                for j, out, length in zip(place, size, a.shape[2:])
+            ),
+        )
+
+
 @batched
 def adaptive_avg_pool(a, n, output_size):
-    for i, out in enumerate(each(output_size, n)):
-        length = a.shape[2 + i]
-        parts = [
-            a.take(range(j * length // out, -(-(j + 1) * length // out)), axis=2 + i)
-            for j in range(out)
-        ]
-        a = np.stack([p.mean(axis=2 + i) for p in parts], axis=2 + i)
-    return a
+    y = np.zeros((*a.shape[:2], *each(output_size, n)))
+    for place, window in adaptive_windows(a, n, output_size):
+        y[(..., *place)] = a[(..., *window)].mean(axis=tuple(range(2, 2 + n)))
+    return y
+
+
+@batched
+def adaptive_max_pool(a, n, output_size):
+    """The greatest elements, and where they are in their plane."""
+    y = np.zeros((*a.shape[:2], *each(output_size, n)))
+    at = np.zeros(y.shape, np.int64)
+    plane = np.arange(np.prod(a.shape[2:])).reshape(a.shape[2:])
+    for place, window in adaptive_windows(a, n, output_size):
+        part = a[(..., *window)]
+        values = part.reshape(*a.shape[:2], np.prod(part.shape[2:]))
+        best = values.argmax(-1)
+        y[(..., *place)] = np.take_along_axis(values, best[..., None], -1)[..., 0]
+        at[(..., *place)] = plane[window].ravel()[best]
+    return [y, at]

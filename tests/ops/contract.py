@@ -80,3 +80,23 @@ op(
     ],
     **KW,
 )
+
+
+def bilinear(a, b, weight, bias=None):
+    y = np.einsum("...i,oij,...j->...o", a, weight, b)
+    return y if bias is None else y + bias
+
+
+op(
+    "bilinear",
+    ref=bilinear,
+    samples=[(x(3, 4), x(3, 2), x(5, 4, 2), x(5)), (x(2, 3, 4), x(2, 3, 2), x(5, 4, 2))],
+    pairs=[((x(4), x(2), x(5, 4, 2), x(5)), {}), ((x(0, 4), x(0, 2), x(5, 4, 2)), {})],
+    big=[(x(300, 30), x(300, 20), x(10, 30, 20), x(10))],
+    refuses=[
+        ((x(3, 4), x(2, 2), x(5, 4, 2)), {}, "batch dimensions do not match"),
+        ((x(3, 4), x(3, 2), x(5, 4, 3)), {}, "does not match weight size"),
+        ((x(3, 4), x(3, 2), x(5, 4, 2), x(4)), {}, "bias size"),
+    ],
+    **KW,
+)

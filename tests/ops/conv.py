@@ -80,3 +80,48 @@ op(
     ],
     **CONV,
 )
+op(
+    "conv3d",
+    ref=functools.partial(windows.conv, spatial=3),
+    samples=[(x(1, 2, 3, 4, 3), x(2, 2, 2, 3, 2), x(2)), (x(2, 1, 3, 3, 3), x(2, 1, 2, 2, 2))],
+    options=[dict(stride=2, padding=(1, 1, 0)), dict(dilation=(1, 1, 2), padding=1)],
+    pairs=[
+        ((x(2, 3, 3, 3), x(3, 2, 2, 2, 2), x(3)), {}),
+        ((x(1, 4, 2, 3, 3), x(2, 2, 2, 2, 2), x(2)), dict(groups=2, padding=1)),
+        ((x(0, 2, 3, 3, 3), x(3, 2, 2, 2, 2)), {}),
+    ],
+    big=[(x(2, 4, 10, 11, 12), x(8, 4, 3, 3, 3), x(8))],
+    refuses=[
+        ((x(1, 3, 4, 4, 4), x(4, 2, 3, 3, 3)), {}, CHANNELS),
+        ((x(1, 2, 4, 2, 4), x(4, 2, 3, 3, 3)), {}, "kernel reaches over"),
+        ((x(1, 2, 4, 4, 4), x(4, 2, 3, 3, 3), x(3)), {}, "bias"),
+        ((x(4, 4, 4), x(4, 2, 3, 3, 3)), {}, "4D|5D"),
+    ],
+    **CONV,
+)
+for n, (image, kernel, options) in {
+    1: ((5,), (3,), [dict(stride=3, padding=1, output_padding=2), dict(dilation=2)]),
+    3: (
+        (2, 3, 2),
+        (2, 2, 1),
+        [dict(stride=2, padding=(1, 0, 0), output_padding=1), dict(dilation=(2, 1, 1))],
+    ),
+}.items():
+    op(
+        f"conv_transpose{n}d",
+        ref=functools.partial(windows.conv_transpose, spatial=n),
+        samples=[(x(1, 2, *image), x(2, 3, *kernel), x(3)), (x(2, 2, *image), x(2, 2, *kernel))],
+        options=options,
+        pairs=[
+            ((x(2, *image), x(2, 3, *kernel)), {}),
+            ((x(1, 4, *image), x(4, 1, *kernel), x(2)), dict(groups=2, stride=2)),
+            ((x(0, 2, *image), x(2, 3, *kernel)), {}),
+        ],
+        big=[(x(2, 8, *[4 * s for s in image]), x(8, 6, *kernel), x(6))],
+        refuses=[
+            ((x(1, 3, *image), x(2, 4, *kernel)), {}, CHANNELS),
+            ((x(1, 2, *image), x(2, 4, *kernel)), dict(output_padding=1), "output padding"),
+            ((x(1, 2, *image), x(2, 4, *kernel), x(3)), {}, "bias"),
+        ],
+        **CONV,
+    )

@@ -3,7 +3,7 @@
 import flambeau
 import numpy as np
 from flambeau._gen import api
-from scipy import stats
+from scipy import special, stats
 
 from tests.harness import laws
 from tests.harness.table import FLOATS, INTS, op, positive, x
@@ -252,4 +252,102 @@ op(
     view=None,
     elementwise=False,
     refuses=[(x(2), dict(p=1.5), "between 0 and 1")],
+)
+
+
+def channels(f):
+    """A law of single elements for one value of each channel, whose elements are alike."""
+
+    def law(values, a, p=0.5, training=True):
+        kept = [v.reshape(*v.shape[:2], int(np.prod(v.shape[2:]))) for v in (values, a)]
+        if not training or p == 0:
+            assert np.array_equal(values, a)
+        elif values.size:
+            drawn = f(*kept, p)
+            assert (drawn == drawn[..., :1]).all(), "a channel is dropped in part"
+            laws.counted(drawn[..., 0].astype(int), [p, 1 - p])
+
+    return law
+
+
+def scaled(values, a, p):
+    stays = values != 0
+    np.testing.assert_allclose(values[stays], a[stays] / (1 - p) if p < 1 else 0, rtol=1e-2)
+    return stays
+
+
+# The least value of SELU, and what keeps mean and variance of a normal input.
+LEAST = -1.0507009873554804934 * 1.6732632423543772848
+
+
+def alpha_scaled(values, a, p):
+    if p == 1:
+        assert (values == 0).all()
+        return np.zeros(values.shape, bool)
+    factor = 1 / np.sqrt((1 - p) * (1 + p * LEAST**2))
+    shift = -factor * p * LEAST
+    dropped_to, kept_as = factor * LEAST + shift, factor * a + shift
+    stays = np.abs(values - kept_as) < np.abs(values - dropped_to)
+    np.testing.assert_allclose(values, np.where(stays, kept_as, dropped_to), rtol=2e-2, atol=2e-2)
+    return stays
+
+
+def alpha_dropped(values, a, p=0.5, training=True):
+    if not training or p == 0:
+        assert np.array_equal(values, a)
+    elif values.size:
+        laws.counted(alpha_scaled(values, a, p).astype(int), [p, 1 - p])
+
+
+DROPS = dict(
+    options=[dict(p=0.25), dict(p=1.0), dict(p=0.0), dict(training=False)],
+    view=None,
+    elementwise=False,
+    refuses=[(x(2, 3, 4), dict(p=1.5), "between 0 and 1")],
+)
+op(
+    "alpha_dropout",
+    law=alpha_dropped,
+    samples=[positive(40, 5), positive(2, 3), positive(), positive(0, 3)],
+    big=[positive(300, 300)],
+    **DROPS,
+)
+for name, law in [("feature_dropout", scaled), ("feature_alpha_dropout", alpha_scaled)]:
+    op(
+        name,
+        law=channels(law),
+        samples=[positive(20, 10, 3), positive(30, 4, 2, 2), positive(0, 3, 2)],
+        big=[positive(50, 60, 30)],
+        **DROPS,
+    )
+
+
+def gumbel_weights(values, a, tau=1.0, hard=False, dim=-1):
+    """Classes are drawn as often as their probabilities say: each row has the greatest of them."""
+    assert values.shape == a.shape
+    if values.size == 0:
+        return
+    rows, logits = (np.moveaxis(v, dim, -1).reshape(-1, v.shape[dim]) for v in (values, a))
+    np.testing.assert_allclose(rows.sum(-1), 1, rtol=5e-2)
+    if hard:
+        assert np.isin(np.round(rows, 6), (0, 1)).all()
+    if len(rows) > 100:
+        chances = special.softmax(logits, -1)
+        assert np.ptp(chances, axis=0).max() < 1e-2, "rows have one law"
+        laws.counted(rows.argmax(-1), chances.mean(0))
+
+
+op(
+    "gumbel_softmax",
+    law=gumbel_weights,
+    samples=[x(2, 3, 4), x(0, 4)],
+    options=[dict(tau=0.5), dict(dim=0)],
+    pairs=[  # a hard sample has the gradient of the soft one, which is not its own
+        (x(2000, 4, values=(0.0, 1.0, -1.0, 0.5), grad=False), dict(hard=h)) for h in (True, False)
+    ],
+    big=[x(300, 300)],
+    elementwise=False,
+    atol={"float16": 1e-2, "bfloat16": 6e-2},
+    bad={"int64": "floating|int64"},
+    refuses=[(x(2, 3), dict(dim=2), "[Dd]imension out of range")],
 )

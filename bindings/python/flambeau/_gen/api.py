@@ -10482,7 +10482,7 @@ def bitwise_not_out(input, out):
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window. NaN counts as the greatest.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10549,7 +10549,7 @@ def adaptive_avg_pool2d(input, output_size):
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window. NaN counts as the greatest.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10575,7 +10575,7 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window, and where it is.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10709,7 +10709,7 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 def max_pool2d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window, and where it is.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10803,7 +10803,7 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window. NaN counts as the greatest.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10829,7 +10829,7 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 def max_pool3d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window, and where it is.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.

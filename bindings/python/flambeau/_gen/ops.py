@@ -10162,7 +10162,7 @@ _S_max_pool2d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""
 def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window. NaN counts as the greatest.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10259,7 +10259,7 @@ _S_max_pool1d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""
 def _max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window. NaN counts as the greatest.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10295,7 +10295,7 @@ _S_max_pool1d_with_indices = (("input", "tensor", None, ""), ("kernel_size", "in
 def _max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, *, out=None):
     """Greatest element of each window, and where it is.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10458,7 +10458,7 @@ _S_max_pool2d_with_indices = (("input", "tensor", None, ""), ("kernel_size", "in
 def _max_pool2d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, *, out=None):
     """Greatest element of each window, and where it is.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10561,7 +10561,7 @@ _S_max_pool3d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""
 def _max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window. NaN counts as the greatest.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.
@@ -10597,7 +10597,7 @@ _S_max_pool3d_with_indices = (("input", "tensor", None, ""), ("kernel_size", "in
 def _max_pool3d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, *, out=None):
     """Greatest element of each window, and where it is.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, at most half the window, never the greatest; default 0.

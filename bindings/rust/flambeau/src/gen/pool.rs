@@ -180,7 +180,7 @@ impl Default for AvgPool3dOptions<'_> {
 impl Tensor {
     /// Greatest element of each window. NaN counts as the greatest.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - returns: \[n, c, h', w'\], without n where `self` has none.
     ///
@@ -193,7 +193,7 @@ impl Tensor {
 
     /// Greatest element of each window. NaN counts as the greatest.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`MaxPool2dOptions`].
     /// - returns: \[n, c, h', w'\], without n where `self` has none.
@@ -260,7 +260,7 @@ impl Tensor {
 
     /// Greatest element of each window. NaN counts as the greatest.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - returns: \[n, c, l'\], without n where `self` has none.
     ///
@@ -273,7 +273,7 @@ impl Tensor {
 
     /// Greatest element of each window. NaN counts as the greatest.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`MaxPool1dOptions`].
     /// - returns: \[n, c, l'\], without n where `self` has none.
@@ -293,7 +293,7 @@ impl Tensor {
 
     /// Greatest element of each window, and where it is.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     ///
     /// # Errors
@@ -305,7 +305,7 @@ impl Tensor {
 
     /// Greatest element of each window, and where it is.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`MaxPool1dWithIndicesOptions`].
     ///
@@ -446,7 +446,7 @@ impl Tensor {
 
     /// Greatest element of each window, and where it is.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     ///
     /// # Errors
@@ -458,7 +458,7 @@ impl Tensor {
 
     /// Greatest element of each window, and where it is.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`MaxPool2dWithIndicesOptions`].
     ///
@@ -552,7 +552,7 @@ impl Tensor {
 
     /// Greatest element of each window. NaN counts as the greatest.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
     ///
@@ -565,7 +565,7 @@ impl Tensor {
 
     /// Greatest element of each window. NaN counts as the greatest.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`MaxPool3dOptions`].
     /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
@@ -585,7 +585,7 @@ impl Tensor {
 
     /// Greatest element of each window, and where it is.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     ///
     /// # Errors
@@ -597,7 +597,7 @@ impl Tensor {
 
     /// Greatest element of each window, and where it is.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], any dtype but bool.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`MaxPool3dWithIndicesOptions`].
     ///

@@ -1,0 +1,206 @@
+"""Attention, alone and with heads and projections."""
+
+import numpy as np
+from flambeau._gen import api
+from scipy import special
+
+from tests.harness.table import FLOATS, op, x
+
+KW = dict(elementwise=False, dtypes=FLOATS[:2], ulp=8, atol=2e-5)
+
+
+def softmax(scores):
+    """Rows in which nothing counts are 0."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(special.softmax(scores, -1), nan=0.0)
+
+
+def added(mask):
+    """A mask as what is added to scores; of bool ones, true is what counts."""
+    return np.where(mask, 0.0, -np.inf) if mask.dtype == bool else mask
+
+
+def causal(length, keys):
+    return np.tril(np.ones((length, keys), bool))
+
+
+def attend(q, k, v, mask=0.0, scale=None):
+    scale = 1 / np.sqrt(q.shape[-1]) if scale is None else scale
+    weights = softmax(q @ k.swapaxes(-1, -2) * scale + mask)
+    return weights @ v, weights
+
+
+def attention(
+    q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
+    if enable_gqa:
+        k, v = (np.repeat(t, q.shape[-3] // t.shape[-3], -3) for t in (k, v))
+    mask = 0.0 if attn_mask is None else added(attn_mask)
+    if is_causal:
+        mask = added(causal(q.shape[-2], k.shape[-2]))
+    return attend(q, k, v, mask, scale)[0] * (1 - dropout_p)
+
+
+SEEN = x(
+    3, 4, dtype="bool", values=(True, False, True, True, *[False] * 4, True, True, False, True)
+)
+QKV = (x(2, 3, 5), x(2, 4, 5), x(2, 4, 2))
+op(
+    "scaled_dot_product_attention",
+    ref=attention,
+    samples=[QKV, (x(1, 2, 3, 4), x(1, 2, 3, 4), x(1, 2, 3, 4)), (*QKV, SEEN), (*QKV, x(2, 3, 4))],
+    options=[dict(scale=0.3), dict(scale=-0.3), dict(dropout_p=1.0)],
+    pairs=[
+        (QKV, dict(is_causal=True)),
+        ((x(3, 5), x(3, 5), x(3, 5)), dict(is_causal=True, scale=1.0)),
+        ((x(1, 4, 3, 5), x(1, 2, 3, 5), x(1, 2, 3, 5)), dict(enable_gqa=True)),
+        ((x(0, 3, 5), x(0, 4, 5), x(0, 4, 2)), {}),
+    ],
+    big=[(x(4, 90, 20), x(4, 80, 20), x(4, 80, 20)), (x(2, 3, 5), x(2, 4, 5), x(2, 4, 2), SEEN)],
+    refuses=[
+        ((x(5), x(4, 5), x(4, 5)), {}, "at least 2 dim"),
+        ((*QKV, SEEN), dict(is_causal=True), "should not be set when is_causal"),
+        ((x(2, 3, 5), x(2, 4, 5), x(2, 4, 2, dtype="float64")), {}, "same dtype"),
+        ((x(1, 3, 3, 5), x(1, 2, 3, 5), x(1, 2, 3, 5)), dict(enable_gqa=True), "must divide"),
+        ((x(2, 3, 5), x(2, 4, 4), x(2, 4, 2)), {}, "size|shape"),
+    ],
+    **KW,
+)
+
+
+def separate(tensors, e):
+    """The three projections: of one matrix, or their own."""
+    whole, bias = tensors.get("in_proj_weight"), tensors.get("in_proj_bias")
+    if whole is None:
+        weights = [tensors[f"{n}_proj_weight"] for n in "qkv"]
+    else:
+        weights = np.split(whole, 3)
+    return list(zip(weights, [0.0] * 3 if bias is None else np.split(bias, 3)))
+
+
+def by_heads(t, heads):
+    """[length, n, e] as [n, heads, length, e / heads]."""
+    return t.reshape(*t.shape[:2], heads, -1).transpose(1, 2, 0, 3)
+
+
+def more_keys(k, v, tensors, add_zero_attn):
+    if "bias_k" in tensors:
+        n = k.shape[1]
+        k, v = (
+            np.concatenate([t, np.repeat(tensors[b], n, 1)])
+            for t, b in ((k, "bias_k"), (v, "bias_v"))
+        )
+    if add_zero_attn:
+        k, v = (np.concatenate([t, np.zeros_like(t[:1])]) for t in (k, v))
+    return k, v
+
+
+def multi_head(
+    q,
+    k,
+    v,
+    *rest,
+    given=(),
+    num_heads=2,
+    add_zero_attn=False,
+    is_causal=False,
+    dropout=0.0,
+    training=False,
+):
+    tensors = dict(zip(given, rest))
+    if q.ndim == 2:
+        alone = multi_head(
+            *[t[:, None] for t in (q, k, v)],
+            *rest,
+            given=given,
+            num_heads=num_heads,
+            add_zero_attn=add_zero_attn,
+            is_causal=is_causal,
+        )
+        return [alone[0][:, 0], alone[1][0]]
+    length, n, e = q.shape
+    keys = k.shape[0]
+    q, k, v = (t @ w.T + b for t, (w, b) in zip((q, k, v), separate(tensors, e)))
+    k, v = more_keys(k, v, tensors, add_zero_attn)
+    mask = np.zeros((n, num_heads, length, k.shape[0]))
+    hidden = tensors.get("attn_mask")
+    if hidden is not None:  # of bool ones, true is what does not count
+        hidden = added(~hidden) if hidden.dtype == bool else hidden
+        mask[..., :keys] += (
+            hidden.reshape(-1, num_heads, *hidden.shape[1:]) if hidden.ndim == 3 else hidden
+        )
+    elif is_causal:
+        mask[..., :keys] += added(causal(length, keys))
+    if "key_padding_mask" in tensors:
+        padding = tensors["key_padding_mask"]
+        padding = added(~padding) if padding.dtype == bool else padding
+        mask[..., :keys] += padding.reshape(n, 1, 1, keys)
+    y, weights = attend(*[by_heads(t, num_heads) for t in (q, k, v)], mask)
+    if training and dropout:
+        y, weights = y * (1 - dropout), weights * (1 - dropout)
+    y = y.transpose(2, 0, 1, 3).reshape(length, n, e)
+    if "proj_weight" in tensors:
+        y = y @ tensors["proj_weight"].T + tensors.get("proj_bias", 0.0)
+    return [y, weights]
+
+
+def named(f, q, k, v, *rest, given=(), num_heads=2, **options):
+    return f(q, k, v, num_heads, **dict(zip(given, rest)), **options)
+
+
+Q, KEYS, E = x(3, 2, 4), x(5, 2, 4), 4
+ONE = ("in_proj_weight", "in_proj_bias", "proj_weight", "proj_bias")
+OWN = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
+IN, OUT = (x(3 * E, E), x(3 * E)), (x(E, E), x(E))
+FUTURE = x(3, 5, dtype="bool", values=(False, False, True, False, False, False, True))
+HEADS = dict(
+    arrange=named,
+    samples=[(Q, KEYS, KEYS, *IN, *OUT)],
+    options=[dict(given=ONE), dict(given=ONE, num_heads=1, is_causal=True)],
+    required=True,
+    pairs=[
+        ((Q, x(5, 2, 3), x(5, 2, 2), x(4, 4), x(4, 3), x(4, 2)), dict(given=OWN)),
+        ((x(3, 4), x(5, 4), x(5, 4), *IN), dict(given=ONE[:2])),
+        (
+            (Q, KEYS, KEYS, *IN, x(1, 1, 4), x(1, 1, 4), FUTURE),
+            dict(given=(*ONE[:2], "bias_k", "bias_v", "attn_mask"), add_zero_attn=True),
+        ),
+        (
+            (Q, KEYS, KEYS, IN[0], x(4, 3, 5), x(2, 5)),
+            dict(given=("in_proj_weight", "attn_mask", "key_padding_mask")),
+        ),
+        (
+            (Q, KEYS, KEYS, IN[0], x(2, 5, dtype="bool", values=(False, True, False))),
+            dict(given=("in_proj_weight", "key_padding_mask")),
+        ),
+        ((Q, KEYS, KEYS, *IN), dict(given=ONE[:2], dropout=1.0, training=True)),
+        ((Q, KEYS, KEYS, *IN), dict(given=ONE[:2], dropout=1.0)),
+    ],
+    big=[(x(40, 8, 4), x(50, 8, 4), x(50, 8, 4), *IN, *OUT)],
+    refuses=[
+        ((Q, KEYS, KEYS, *IN, *OUT), dict(given=ONE, num_heads=3), "not divisible by num_heads"),
+        ((Q, KEYS, x(4, 2, 4), *IN, *OUT), dict(given=ONE), "does not match value shape"),
+        ((Q, KEYS, KEYS), dict(given=()), "must be given"),
+        ((x(2, 3, 2, 4), KEYS, KEYS, *IN), dict(given=ONE[:2]), "2D or batched 3D"),
+        ((Q, x(5, 4), KEYS, *IN), dict(given=ONE[:2]), "3-D"),
+        ((Q, KEYS, KEYS, x(9, 3)), dict(given=ONE[:1]), "embedding dimension"),
+        (
+            (Q, KEYS, KEYS, IN[0], x(3, 4)),
+            dict(given=("in_proj_weight", "attn_mask")),
+            "shape of the attn_mask",
+        ),
+        (
+            (Q, KEYS, KEYS, IN[0], x(2, 4)),
+            dict(given=("in_proj_weight", "key_padding_mask")),
+            "key_padding_mask",
+        ),
+    ],
+)
+op("multi_head_attention_weights", ref=multi_head, **HEADS, **KW)
+op(
+    "multi_head_attention",
+    ref=lambda *ts, **o: multi_head(*ts, **o)[0],
+    call=api.multi_head_attention,
+    **HEADS,
+    **KW,
+)
