@@ -77,6 +77,10 @@ class _Uninitialized:
         self.__class__ = self._becomes
         self.data = empty(tuple(shape), **kind)
 
+    def there(self, moved):
+        """What stays without a shape where a move or cast made `moved` of it."""
+        return type(self)(self.requires_grad, device=moved.device, dtype=moved.dtype)
+
     def __repr__(self):
         return f"<{type(self).__name__}>"
 

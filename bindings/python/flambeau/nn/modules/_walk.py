@@ -5,6 +5,7 @@ Every walk visits a shared parameter or module once, under the first name it is 
 
 from ..._types import device as device_type
 from ..._types import dtype as dtype_type
+from ..parameter import is_lazy
 from ._mirror import sync
 
 
@@ -152,7 +153,8 @@ class WalkMixin:
                         _move_parameter(parameter, fn)
                 for name, buffer in module._buffers.items():
                     if buffer is not None:
-                        module._buffers[name] = fn(buffer)
+                        moved = fn(buffer)
+                        module._buffers[name] = buffer.there(moved) if is_lazy(buffer) else moved
                         sync(module, name)
         return self
 
