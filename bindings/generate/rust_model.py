@@ -145,7 +145,7 @@ class Argument:
 
     @property
     def name(self) -> str:
-        return identifier(self.param.name)
+        return identifier(self.param.name.lower())
 
 
 def _number(p: Param, text: str) -> str:
@@ -223,13 +223,16 @@ def _pointer(p: Param, n: str) -> Argument:
     item = pointee(p.type)
     if item == "void":
         return Argument(p, rust_type(p.type), n)
+    if item == "flam_bool":
+        how = f"{n}.as_ref().map_or(null(), |v| v as *const _)"
+        return Argument(p, "Option<bool>", how, f"let {n} = {n}.map(i32::from);")
     return Argument(
         p, f"Option<{rust_type(item)}>", f"{n}.as_ref().map_or(null(), |v| v as *const _)"
     )
 
 
 def argument(rust: RustApi, f: Function, p: Param) -> Argument:
-    n = identifier(p.name)
+    n = identifier(p.name.lower())  # torch's N is a variable here
     if p.kind in ("bool", "double", "int", "size", "enum", "dtype", "device"):
         a = _scalar(rust, p, n)
     elif p.kind in ("tensor", "handle"):

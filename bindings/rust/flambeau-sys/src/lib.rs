@@ -4,7 +4,7 @@
 //! `bindings/generate`. With the feature `load` (the default) the functions go through a table that
 //! the first call fills by `dlopen`; with `link` alone they are the library's symbols. Enumerations
 //! are integers: a newer library may know more of them.
-#![allow(non_camel_case_types, non_upper_case_globals)]
+#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 
 #[rustfmt::skip]

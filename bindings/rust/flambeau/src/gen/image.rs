@@ -12,9 +12,9 @@ pub struct InterpolateOptions<'a> {
     /// nearest, linear (3-d), bilinear, bicubic (4-d), trilinear (5-d), area or nearest_exact; default nearest.
     pub mode: Interpolation,
     /// whether the corners of both images coincide; default false; only for linear to trilinear.
-    pub align_corners: Option<flam_bool>,
+    pub align_corners: Option<bool>,
     /// whether factors are computed anew from the sizes; default false.
-    pub recompute_scale_factor: Option<flam_bool>,
+    pub recompute_scale_factor: Option<bool>,
     /// whether a smaller image is smoothed first, for bilinear and bicubic; default false.
     pub antialias: bool,
 }
@@ -33,7 +33,7 @@ pub struct GridSampleOptions {
     /// zeros, border or reflection; default zeros.
     pub padding_mode: GridPadding,
     /// whether -1 and 1 are the centres of the outer pixels; default false: their outer edges.
-    pub align_corners: Option<flam_bool>,
+    pub align_corners: Option<bool>,
 }
 
 impl Default for GridSampleOptions {
@@ -100,6 +100,8 @@ impl Tensor {
     /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for options that do not go together.
     pub fn interpolate_with(&self, options: InterpolateOptions<'_>) -> Result<Tensor> {
         let InterpolateOptions { size, scale_factor, mode, align_corners, recompute_scale_factor, antialias } = options;
+        let align_corners = align_corners.map(i32::from);
+        let recompute_scale_factor = recompute_scale_factor.map(i32::from);
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_interpolate(self.raw(), size.map_or(null(), |v| v.as_ptr()), size.map_or(0, |v| v.len()), scale_factor.map_or(null(), |v| v.as_ptr()), scale_factor.map_or(0, |v| v.len()), mode.0, align_corners.as_ref().map_or(null(), |v| v as *const _), recompute_scale_factor.as_ref().map_or(null(), |v| v as *const _), i32::from(antialias))) }
     }
@@ -134,6 +136,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let GridSampleOptions { mode, padding_mode, align_corners } = options;
         let grid = grid.hold();
+        let align_corners = align_corners.map(i32::from);
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_grid_sample(self.raw(), grid.raw(), mode.0, padding_mode.0, align_corners.as_ref().map_or(null(), |v| v as *const _))) }
     }
@@ -161,11 +164,8 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
-    pub fn affine_grid_with(
-        &self,
-        size: &[i64],
-        align_corners: Option<flam_bool>,
-    ) -> Result<Tensor> {
+    pub fn affine_grid_with(&self, size: &[i64], align_corners: Option<bool>) -> Result<Tensor> {
+        let align_corners = align_corners.map(i32::from);
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_affine_grid(self.raw(), size.as_ptr(), size.len(), align_corners.as_ref().map_or(null(), |v| v as *const _))) }
     }

@@ -187,11 +187,11 @@ pub fn vander(x: impl Operand) -> Result<Tensor> {
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where `x` is not 1-d; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
-pub fn vander_with(x: impl Operand, N: Option<i64>, increasing: bool) -> Result<Tensor> {
+pub fn vander_with(x: impl Operand, n: Option<i64>, increasing: bool) -> Result<Tensor> {
     crate::open_library()?;
     let x = x.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_vander(x.raw(), N.as_ref().map_or(null(), |v| v as *const _), i32::from(increasing))) }
+    unsafe { made(sys::flam_vander(x.raw(), n.as_ref().map_or(null(), |v| v as *const _), i32::from(increasing))) }
 }
 
 impl Tensor {
