@@ -26,6 +26,7 @@ def table(build) -> list[Suite]:
     ]
     for device in ("cpu", "sim", "emu"):
         listed += suites.python_suites(build, device)
+    listed += suites.instruction_sets(build)
     listed += suites.rust(build)
     listed.append(suites.pytest("examples", ["tests/examples"]))
     return listed

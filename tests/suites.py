@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,6 +66,19 @@ def python_suites(build: Path, device: str) -> list[Suite]:
             f"python on {device}", ["tests/python"], option, env=package, needs=("cffi", "numpy")
         ),
     ]
+
+
+def instruction_sets(build: Path) -> list[Suite]:
+    """How exact numbers are on older processors: releases hold three builds of each kernel."""
+    missing = "" if build.name in ("cpu", "cuda") else "this build has one instruction set"
+    suites = []
+    for isa in ("sse2", "avx2"):
+        env = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0"), "FLAMBEAU_ISA": isa}
+        only = ("--device=cpu", "-k", "test_precision")
+        needs = ("cffi", "numpy", "scipy")
+        suite = pytest(f"precision on {isa}", ["tests/ops"], *only, env=env, needs=needs)
+        suites.append(replace(suite, missing=suite.missing or missing))
+    return suites
 
 
 def ctest(build: Path, name: str = "C++ and C") -> Suite:

@@ -6,6 +6,7 @@ namespace flambeau {
 
 // Floating point.
 inline constinit Kernel kErfinv{"erfinv"}, kLgamma{"lgamma"}, kPolygamma{"polygamma"},
+    kLogit{"logit"}, kSinc{"sinc"},  // logit: {low, high}
     kCopysign{"copysign"}, kHypot{"hypot"}, kLogaddexp{"logaddexp"};
 
 }  // namespace flambeau

@@ -164,6 +164,12 @@ Tensor threshold(T input, double threshold, double value) {
 
 Tensor softsign(T input) { return div(input, one_plus(abs(input)), FLAM_ROUNDING_UNSPECIFIED); }
 
-Tensor tanhshrink(T input) { return sub(input, tanh(input)); }
+Tensor tanhshrink(T input) {
+  check_not_bool(input, "tanhshrink is not supported for bool");
+  return from_input<"TanhshrinkBackward0">("tanhshrink", kTanhshrink, input, [](T dy, T x) {
+    const Tensor t = tanh(x);
+    return mul(dy, mul(t, t));
+  });
+}
 
 }  // namespace flambeau::ops

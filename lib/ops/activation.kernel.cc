@@ -2,7 +2,7 @@
 #include "kernels/activation.h"
 
 #include "kernels/map_loop.h"
-#include "kernels/math.h"
+#include "kernels/units.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -44,7 +44,7 @@ FLAM_MAP(kEluSlope, EluSlope, FloatTypes);
 // ---- gaussian and logistic units ----------------------------------------------------------------
 
 struct Gelu {
-  template <class V> FLAM_FN V operator()(V x) const { return x * normal_cdf(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return gelu(x); }
 };
 struct GeluSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
@@ -59,7 +59,7 @@ template <class V> FLAM_FN V gelu_inner(V x) {
   return V(0.79788456080286535588) * (x + V(0.044715) * x * x * x);
 }
 struct GeluTanh {
-  template <class V> FLAM_FN V operator()(V x) const { return x * sigmoid(V(2) * gelu_inner(x)); }
+  template <class V> FLAM_FN V operator()(V x) const { return gelu_tanh(x); }
 };
 struct GeluTanhSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
@@ -72,7 +72,7 @@ FLAM_MAP(kGeluTanh, GeluTanh, FloatTypes);
 FLAM_MAP(kGeluTanhSlope, GeluTanhSlope, FloatTypes);
 
 struct Silu {
-  template <class V> FLAM_FN V operator()(V x) const { return x * sigmoid(x); }
+  template <class V> FLAM_FN V operator()(V x) const { return silu(x); }
 };
 struct SiluSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
@@ -84,7 +84,7 @@ FLAM_MAP(kSilu, Silu, FloatTypes);
 FLAM_MAP(kSiluSlope, SiluSlope, FloatTypes);
 
 struct Mish {
-  template <class V> FLAM_FN V operator()(V x) const { return x * tanh(log1p(exp(x))); }
+  template <class V> FLAM_FN V operator()(V x) const { return mish(x); }
 };
 struct MishSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
@@ -157,7 +157,9 @@ FLAM_MAP(kHardsigmoid, Hardsigmoid, FloatTypes);
 FLAM_MAP(kHardsigmoidSlope, HardsigmoidSlope, FloatTypes);
 
 struct Hardswish {
-  template <class V> FLAM_FN V operator()(V x) const { return x * limited(x + V(3), V(6)) / V(6); }
+  template <class V> FLAM_FN V operator()(V x) const {
+    return x * (limited(x + V(3), V(6)) / V(6));
+  }
 };
 struct HardswishSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
@@ -167,6 +169,11 @@ struct HardswishSlope {
 };
 FLAM_MAP(kHardswish, Hardswish, FloatTypes);
 FLAM_MAP(kHardswishSlope, HardswishSlope, FloatTypes);
+
+struct Tanhshrink {
+  template <class V> FLAM_FN V operator()(V x) const { return tanhshrink(x); }
+};
+FLAM_MAP(kTanhshrink, Tanhshrink, FloatTypes);
 
 struct Threshold {
   double at, value;

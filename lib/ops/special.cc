@@ -94,21 +94,26 @@ Tensor polygamma(int64_t n, T input) {
 }
 
 Tensor logit(T input, std::optional<double> eps) {
-  Call c{"logit", {input}};
-  float_operands(c);
-  const Tensor in = widened(kept_operand(c, 0));
-  const Tensor x = eps ? clamp(in, num(*eps), num(1 - *eps)) : in;
-  return to_dtype(log(div(x, one_minus(x))), c[0].dtype());
+  const double low = eps.value_or(-INFINITY), high = eps ? 1 - *eps : INFINITY;
+  return from_input<"LogitBackward0">(
+      "logit", kLogit, input,
+      [=](T dy, T x) {
+        const Tensor slope = div(dy, mul(x, one_minus(x)));
+        const double least = eps.value_or(0);
+        const Tensor outside = logical_or(lt(x, num(least)), gt(x, num(1 - least)));
+        return eps ? drop_where(outside, slope) : where(outside, num(double(NAN)), slope);
+      },
+      {low, high});
 }
 
 Tensor sinc(T input) {
-  Call c{"sinc", {input}};
-  float_operands(c);
-  const Tensor in = widened(kept_operand(c, 0)), zero = eq(in, num(int64_t{0}));
-  const Tensor x = mul(where(zero, num(int64_t{1}), in), num(kPi));
-  // Around 0 the curve is that of 1 - (pi x)^2 / 6, whose derivatives are those at 0.
-  const Tensor top = one_minus(mul(mul(in, in), num(kPi * kPi / 6)));
-  return to_dtype(where(zero, top, div(sin(x), x)), c[0].dtype());
+  return from_input<"SincBackward0">("sinc", kSinc, input, [](T dy, T x) {
+    const Tensor in = widened(x), zero = eq(in, num(int64_t{0}));
+    const Tensor safe = where(zero, num(int64_t{1}), in);
+    const Tensor slope = div(sub(cos(mul(in, num(kPi))), sinc(in)), safe);
+    // At 0 the curve is that of 1 - (pi x)^2 / 6.
+    return mul(dy, to_dtype(where(zero, mul(in, num(-kPi * kPi / 3)), slope), dy.dtype()));
+  });
 }
 
 Tensor deg2rad(T input) {

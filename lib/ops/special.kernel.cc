@@ -39,7 +39,7 @@ FLAM_FN double digamma_of(double x) {
   if (x < 0) {
     const double whole = ::floor(x);
     if (x == whole) return x - x == 0 ? NAN : x - x;
-    const double part = x - whole;  // reflection; the cotangent has period 1
+    const double part = x - ::rint(x);  // reflection; the cotangent has period 1
     shift = -3.141592653589793 / ::tan(3.141592653589793 * part);
     x = 1 - x;
   }
@@ -56,9 +56,9 @@ FLAM_FN double digamma_of(double x) {
   return x > 1e17 ? ::log(x) + shift : ::log(x) - 0.5 / x - tail + shift;
 }
 
-// The Hurwitz zeta function of a whole s above 1: terms up to 10, then Euler and Maclaurin.
-FLAM_FN double zeta_of(double s, double q) {
-  if (q <= 0 && q == ::floor(q)) return INFINITY;
+// The Hurwitz zeta function of a whole s above 1 and q above 0: terms up to 10, then Euler and
+// Maclaurin.
+FLAM_FN double positive_zeta(double s, double q) {
   double sum = 0;
   while (q < 10) {
     sum += ::pow(q, -s);
@@ -76,6 +76,15 @@ FLAM_FN double zeta_of(double s, double q) {
   return sum + tail;
 }
 
+// Terms of negative q + k are those of a positive zeta function backwards, which also ends.
+FLAM_FN double zeta_of(double s, double q) {
+  if (!(q <= 0)) return positive_zeta(s, q);
+  const double whole = ::floor(q);
+  if (q == whole) return INFINITY;
+  const double below = positive_zeta(s, whole + 1 - q) - positive_zeta(s, 1 - q);
+  return positive_zeta(s, q - whole) + (::fmod(s, 2.0) == 0 ? below : -below);
+}
+
 struct Polygamma {
   double n;
   template <class V> FLAM_FN V operator()(V x) const {
@@ -87,6 +96,29 @@ struct Polygamma {
   }
 };
 FLAM_MAP(kPolygamma, Polygamma, FloatTypes);
+
+struct Logit {
+  double low, high;
+  template <class V> FLAM_FN V operator()(V x) const {
+    double p = double(x);
+    p = p < low ? low : p;
+    p = p > high ? high : p;
+    const double near = (2 * p - 1) / (1 - p);  // exact around one half, where the result is 0
+    return V(::fabs(near) < 0.5 ? ::log1p(near) : ::log(p / (1 - p)));
+  }
+};
+FLAM_MAP(kLogit, Logit, FloatTypes);
+
+// sin(pi x) / (pi x), 0 at every whole x but 0.
+struct Sinc {
+  template <class V> FLAM_FN V operator()(V x) const {
+    const double p = double(x), part = p - ::rint(p);
+    const double wave = ::sin(3.141592653589793 * part);
+    const bool odd = ::fmod(::rint(p), 2.0) != 0;
+    return p == 0 ? V(1) : V((odd ? -wave : wave) / (3.141592653589793 * p));
+  }
+};
+FLAM_MAP(kSinc, Sinc, FloatTypes);
 
 struct Copysign {
   template <class V> FLAM_FN V operator()(V x, V y) const {

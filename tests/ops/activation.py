@@ -109,8 +109,7 @@ op(
     samples=SAMPLES,
     dtypes=FLOATS + ("int64",),
     result=default_float,
-    ulp=2,
-    atol=1e-2,
+    atol={"float64": 1e-15, **dict.fromkeys(("float32", "float16", "bfloat16"), 0.0)},
     bad=NO_BOOL,
 )
 

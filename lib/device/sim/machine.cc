@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/fault.h"
 #include "device/sim/guard.h"
 
 namespace flambeau::sim {
@@ -105,7 +106,10 @@ void Machine::run_head(Lock& lock, SimStream* s) {
     if (op.is_kernel && device.launches_until_fault > 0 && --device.launches_until_fault == 0)
       fault = cat_text("kernel \"", op.name, "\" failed (injected)");
     lock.unlock();
-    if (fault.empty()) fault = run_guarded(op.name, op.work);
+    if (fault.empty()) {
+      const fault::Exempt exempt;  // a kernel's scratch stands for a GPU's own memory
+      fault = run_guarded(op.name, op.work);
+    }
     op.work = nullptr;  // frees what it holds outside of the lock
     lock.lock();
   }
