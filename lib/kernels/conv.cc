@@ -35,8 +35,6 @@ Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvPara
   return sizes;
 }
 
-namespace {
-
 ConvOperand operand_of(const Tensor& t) {
   ConvOperand o{};
   o.data = static_cast<char*>(t.data());
@@ -46,6 +44,8 @@ ConvOperand operand_of(const Tensor& t) {
   for (int d = 0; d < space; ++d) o.space[first + d] = t.strides()[size_t(d) + 2];
   return o;
 }
+
+namespace {
 
 ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
                  const Tensor& bias, int64_t biased_channels, const ConvParams& params) {

@@ -35,6 +35,7 @@ struct ConvOperand {
   int64_t outer, inner,
       space[kConvDims];  // strides in elements: image and channel, or output and input channel
 };
+ConvOperand operand_of(const Tensor& t);  // [n, c, ...space]
 
 struct ConvArgs {
   int64_t images, groups, in_channels, out_channels;  // channels of one group

@@ -40,16 +40,6 @@ Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& p) {
 
 namespace {
 
-ConvOperand operand_of(const Tensor& t) {
-  ConvOperand o{};
-  o.data = static_cast<char*>(t.data());
-  o.outer = t.strides()[0];
-  o.inner = t.strides()[1];
-  const int space = int(t.dim()) - 2, first = kConvDims - space;
-  for (int d = 0; d < space; ++d) o.space[first + d] = t.strides()[size_t(d) + 2];
-  return o;
-}
-
 void check_result(const char* op, const Tensor& x, const Tensor& y, const Dims& sizes) {
   check(
       y.sizes().size() == sizes.size() && std::equal(sizes.begin(), sizes.end(), y.sizes().begin()),

@@ -8,20 +8,6 @@ namespace flambeau {
 
 constinit Kernel kResample{"resample"};
 
-namespace {
-
-ConvOperand operand_of(const Tensor& t) {
-  ConvOperand o{};
-  o.data = static_cast<char*>(t.data());
-  o.outer = t.strides()[0];
-  o.inner = t.strides()[1];
-  const int space = int(t.dim()) - 2, first = kConvDims - space;
-  for (int d = 0; d < space; ++d) o.space[first + d] = t.strides()[size_t(d) + 2];
-  return o;
-}
-
-}  // namespace
-
 void run_resample(const char* op, const Tensor& y, const Tensor& x,
                   const SmallVector<Band, kConvDims>& bands) {
   const int space = int(x.dim()) - 2, first = kConvDims - space;

@@ -167,7 +167,7 @@ struct LayerNormBackward {
     const Tensor input = x, w = weight;
     const Dims flat{rows, n};
     const Tensor dy2 = contiguous(reshape(dy, flat)), x2 = contiguous(reshape(input, flat));
-    const Tensor w1 = w ? reshape(w, Dims{n}) : w;
+    const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
     Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
     Tensor hat = wanted(1) ? flambeau::empty(flat, dy.dtype(), dy.device()) : Tensor();
     run_row("layer_norm", kLayerNormBackward, dy.dtype(), 1,
