@@ -18,7 +18,7 @@ _KEYWORDS = set(
 )
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
 _NOTES = {"since", "blocks", "borrowed", "torch", "inplace", "out", "nullable", "autocast"}
-_RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|banned)")
+_RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
 _MARKS = {"nullable", "default", "variadic", "keyword", "consumes"}
 _VALUES = set(SCALARS) - {"float"}
 _SPELLING = re.compile(r"(torch|Tensor|F)(\.\w+)*")
@@ -119,8 +119,8 @@ def _autocast(f: Function, words: str | None) -> Iterator[str]:
     for word in words.split():
         if not _RULE.fullmatch(word):
             yield (
-                f"FLAM_AUTOCAST: `{word}` is no rule; write lower, f32, widest or banned, or with "
-                "a kind of device, as in cpu=lower cuda=f32"
+                f"FLAM_AUTOCAST: `{word}` is no rule; write lower, f32, widest, rest or banned, or "
+                "with a kind of device, as in cpu=lower cuda=f32"
             )
 
 

@@ -35,8 +35,9 @@
 #define FLAM_TORCH(names) FLAM_META("torch=" names)    /* torch's spellings, separated by spaces */
 #define FLAM_INPLACE FLAM_META("inplace") /* flam_<op>_ is derived: writes into its first operand */
 #define FLAM_OUT FLAM_META("out")         /* flam_<op>_out is derived: writes into `out` */
-/* What autocast does to the floating operands: lower, f32, widest or banned, alike on all devices
- * or as in "cpu=lower cuda=f32", where a kind of device that is not named keeps them. */
+/* What autocast does to the floating operands: lower, f32, widest or banned, or rest, for nothing
+ * even in the ops that it is made of; alike on all devices or as in "cpu=lower cuda=f32", where a
+ * kind of device that is not named keeps them. */
 #define FLAM_AUTOCAST(rule) FLAM_META("autocast=" rule)
 
 #if defined(_WIN32)

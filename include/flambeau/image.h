@@ -80,7 +80,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32 cuda=widest") FLAM_TORCH("F")
  * - returns: [n, h, w, 2] or [n, d, h, w, 3].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F")
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=rest") FLAM_TORCH("F")
     flam_tensor *flam_affine_grid(const flam_tensor *theta, const int64_t *size, size_t n_size,
                                   FLAM_NULLABLE const flam_bool *align_corners FLAM_DEFAULT(NULL));
 

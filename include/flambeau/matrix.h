@@ -31,7 +31,7 @@ enum {
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cuda=lower") FLAM_INPLACE FLAM_OUT
+    FLAM_AUTOCAST("cpu=rest cuda=lower") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_addmv(const flam_tensor *input, const flam_tensor *mat,
         const flam_tensor *vec, FLAM_KEYWORD double beta FLAM_DEFAULT(1),
         double alpha FLAM_DEFAULT(1));
@@ -118,7 +118,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - errors: `FLAM_ERROR_SHAPE` where `input` is not 2-d.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cpu=f32") flam_tensor *flam_trace(
+    FLAM_AUTOCAST("cpu=f32 cuda=rest") flam_tensor *flam_trace(
     const flam_tensor *input);
 
 /** A matrix with a vector on a diagonal, or the diagonal of a matrix.
@@ -238,7 +238,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_block_diag(
  * - returns: [n, `N`].
  * - errors: `FLAM_ERROR_SHAPE` where `x` is not 1-d; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_vander(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_AUTOCAST("cuda=rest") flam_tensor *flam_vander(
     const flam_tensor *x, FLAM_NULLABLE const int64_t *N FLAM_DEFAULT(NULL),
     flam_bool increasing FLAM_DEFAULT(0));
 

@@ -51,13 +51,13 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
         "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
         "dimensional, but got Query dim: ",
         query.dim(), ", Key dim: ", key.dim(), " and Value dim: ", value.dim(), " instead.");
-  check(query.dtype() == key.dtype() && key.dtype() == value.dtype(), Code::dtype,
-        "Expected query, key, and value to have the same dtype, but got query.dtype: ",
-        name_of(query.dtype()), " key.dtype: ", name_of(key.dtype()),
-        " and value.dtype: ", name_of(value.dtype()), " instead.");
   check(!(is_causal && attn_mask), Code::invalid_argument,
         "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
   const Call c{"scaled_dot_product_attention", {query, key, value}};
+  check(c[0].dtype() == c[1].dtype() && c[1].dtype() == c[2].dtype(), Code::dtype,
+        "Expected query, key, and value to have the same dtype, but got query.dtype: ",
+        name_of(query.dtype()), " key.dtype: ", name_of(key.dtype()),
+        " and value.dtype: ", name_of(value.dtype()), " instead.");
   Tensor k = c[1], v = c[2];
   if (enable_gqa) {
     check(query.dim() >= 3 && key.dim() >= 3 && query.size(-3) % key.size(-3) == 0 &&

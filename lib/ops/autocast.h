@@ -11,6 +11,7 @@ enum class CastRule : uint8_t {
   lower,   // to autocast's dtype
   f32,     // to f32
   widest,  // to f32 where one operand is f32, else to autocast's dtype
+  rest,    // as they come, in the ops that it is made of, too
   banned,  // an error
 };
 

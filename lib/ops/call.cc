@@ -232,7 +232,7 @@ void Call::apply_autocast() {
   const Dtype dtype = rule == CastRule::lower ? autocast_of(cpu).dtype
                       : rule == CastRule::f32 ? Dtype::f32
                                               : widest_cast(cpu);
-  for (size_t i = 0; i < in_.size(); ++i) {
+  for (size_t i = 0; i < in_.size() && rule != CastRule::rest; ++i) {
     const Tensor& t = *in_[i];
     if (is_cast(t, cpu) && t.dtype() != dtype) replace(i, cast_operand(t, dtype));
   }

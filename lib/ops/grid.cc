@@ -129,16 +129,16 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, int32_t mode, int32_t pa
         "grid_sampler(): expected grid to have size ", space,
         " in last dimension and the batch size of input, but got grid with sizes ",
         ShapeText{grid.sizes()}, " for input with sizes ", ShapeText{x.sizes()});
-  check(x.dtype() == grid.dtype(), Code::dtype,
-        "grid_sampler(): expected input and grid to have "
-        "same dtype, but input has ",
-        name_of(x.dtype()), " and grid has ", name_of(grid.dtype()));
   const bool cubic = mode == FLAM_INTERPOLATION_BICUBIC;
   check(mode == FLAM_INTERPOLATION_BILINEAR || mode == FLAM_INTERPOLATION_NEAREST || cubic,
         Code::invalid_argument, "grid_sampler(): mode must be bilinear, nearest or bicubic");
   check(!cubic || space == 2, Code::unsupported,
         "grid_sampler(): bicubic interpolation only supports 4D input");
   const Call c{"grid_sample", {x, grid}};
+  check(c[0].dtype() == c[1].dtype(), Code::dtype,
+        "grid_sampler(): expected input and grid to have "
+        "same dtype, but input has ",
+        name_of(x.dtype()), " and grid has ", name_of(grid.dtype()));
   const DimsView sizes = x.sizes().subspan(2);
   for (int64_t n : sizes) {
     check(n > 0, Code::shape,
@@ -171,6 +171,7 @@ Tensor affine_grid(const Tensor& theta, DimsView size, std::optional<flam_bool> 
         space, "x", space + 1, " for size ", ShapeText{size}, ". Got ", theta);
   check(is_floating(theta.dtype()), Code::dtype,
         "Expected theta to have floating point type, but got ", name_of(theta.dtype()));
+  const Call c{"affine_grid", {theta}};
   const bool align = align_corners.value_or(0) != 0;
   const DimsView spatial = size.subspan(2);
   std::vector<Tensor> columns;

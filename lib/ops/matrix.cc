@@ -116,6 +116,7 @@ Tensor vander(const Tensor& x, std::optional<int64_t> columns, bool increasing) 
   check_dim("vander", "x", x, 1);
   const int64_t n = columns.value_or(x.size(0));
   check(n >= 0, Code::invalid_argument, "N must be non-negative.");
+  const Call c{"vander", {x}};
   const Dtype dtype = is_floating(x.dtype()) ? x.dtype() : Dtype::i64;
   const Tensor parts[] = {
       ones(Dims{x.size(0), std::min<int64_t>(n, 1)}, dtype, x.device()),

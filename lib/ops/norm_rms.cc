@@ -70,7 +70,7 @@ Tensor rms_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight
   check(is_floating(x.dtype()), Code::dtype, "\"rms_norm\" not implemented for '",
         name_of(x.dtype()), "'");
   Call c{"rms_norm", {x, weight}};
-  c.promote();
+  if (c[1]) c.convert(1, c[0].dtype());
   const Dtype dtype = c[0].dtype(), wide = dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
   const double own = wide == Dtype::f64 ? std::numeric_limits<double>::epsilon()
                                         : std::numeric_limits<float>::epsilon();

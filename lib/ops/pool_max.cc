@@ -114,7 +114,7 @@ Two max_pool2d_with_indices(const Tensor& x, DimsView kernel_size, DimsView stri
 
 Two max_pool3d_with_indices(const Tensor& x, DimsView kernel_size, DimsView stride,
                             DimsView padding, DimsView dilation, bool ceil_mode) {
-  const Windows w{"max_pool3d", 3};
+  const Windows w{"max_pool3d_with_indices", 3};
   return pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode));
 }
 
@@ -130,7 +130,8 @@ Tensor max_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsVi
 
 Tensor max_pool3d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
                   DimsView dilation, bool ceil_mode) {
-  return std::get<0>(max_pool3d_with_indices(x, kernel_size, stride, padding, dilation, ceil_mode));
+  const Windows w{"max_pool3d", 3};
+  return std::get<0>(pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode)));
 }
 
 Two adaptive_max_pool1d(const Tensor& x, DimsView output_size) {
