@@ -86,11 +86,14 @@ def _body(f: Function) -> list[str]:
     arguments = ", ".join(_argument(f, p, p.name in counted) for p in params)
     call = f"flambeau::{f.namespace}::{f.op}({arguments})"
     kind = f.result["kind"]
+    op = f.namespace == "ops"
     if kind == "handle":
-        return [f'  return guard_handle("{f.name}", [&] {{ return {call}; }});']
+        guard = "guard_op" if op else "guard_handle"
+        return [f'  return {guard}("{f.name}", [&] {{ return {call}; }});']
     if kind == "status":
         outs = "".join(f", {p.name}" for p in cpp.outs(f))
-        return [f'  return guard_status("{f.name}", [&] {{ return {call}; }}{outs});']
+        guard = "guard_op_status" if op else "guard_status"
+        return [f'  return {guard}("{f.name}", [&] {{ return {call}; }}{outs});']
     if kind == "void":
         return [f"  guard_value([&] {{ {call}; }});"]
     return [f"  return guard_value([&] {{ return {call}; }});"]

@@ -131,6 +131,7 @@ typedef struct flam_loader flam_loader;
 typedef struct flam_stream flam_stream;
 typedef struct flam_event flam_event;
 typedef struct flam_error flam_error;
+typedef struct flam_profile flam_profile;
 
 /** A token of a thread-local scope (grad mode, device, stream, frame); 0 is none. */
 typedef uint64_t flam_scope;

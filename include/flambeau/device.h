@@ -243,6 +243,16 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_library_directory_add(const char *pat
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_library_report(void);
 
+/** What this process found on its machine: library, processor and instruction set, threads, memory,
+ * driver and libraries of CUDA, devices, simulated ones, environment variables. Libraries are
+ * opened as their first use would open them.
+ *
+ * - returns: a JSON object with the list `facts`; each has `group`, `name`, `state` ("well",
+ *   "missing", "neutral"), `value` (what was found, or why not) and `fix` (the line to paste where
+ *   something is missing). Valid until this thread's next call of this function.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_BORROWED(thread) const char *flam_environment(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -348,6 +348,7 @@ struct flam_api_table {
   flam_bool (*is_deterministic_algorithms_warn_only_enabled)(void);
   flam_status (*library_directory_add)(const char *);
   const char *(*library_report)(void);
+  const char *(*environment)(void);
   flam_tensor *(*cosine_similarity)(const flam_tensor *, const flam_tensor *, int64_t, double);
   flam_tensor *(*pairwise_distance)(const flam_tensor *, const flam_tensor *, double, double,
       flam_bool);
@@ -588,6 +589,7 @@ struct flam_api_table {
   const char *(*memory_summary)(flam_device, flam_bool);
   const char *(*memory_snapshot)(void);
   flam_status (*memory_record_history)(size_t);
+  flam_status (*memory_timeline)(const char *);
   flam_status (*memory_fail_allocation)(int64_t, flam_bool);
   flam_module *(*module_new)(const char *, const flam_module_vtable *);
   void (*module_retain)(flam_module *);
@@ -726,6 +728,18 @@ struct flam_api_table {
   flam_status (*optimizer_load_state_dict)(flam_optimizer *, const flam_state *);
   void (*optimizer_release)(flam_optimizer *);
   flam_tensor *(*pad)(const flam_tensor *, const int64_t *, size_t, flam_padding, const double *);
+  flam_plot *(*plot_new)(const char *);
+  void (*plot_retain)(flam_plot *);
+  void (*plot_release)(flam_plot *);
+  flam_status (*plot_panel)(flam_plot *, const char *, const char *, const char *, flam_bool);
+  flam_status (*plot_line)(flam_plot *, const char *, const double *, size_t, const double *,
+      size_t);
+  flam_status (*plot_points)(flam_plot *, const char *, const double *, size_t, const double *,
+      size_t);
+  flam_status (*plot_bars)(flam_plot *, const char *, const double *, size_t, const double *,
+      size_t);
+  const char *(*plot_svg)(const flam_plot *);
+  flam_status (*plot_write)(const flam_plot *, const char *);
   flam_tensor *(*abs)(const flam_tensor *);
   flam_tensor *(*abs_)(flam_tensor *);
   flam_tensor *(*abs_out)(const flam_tensor *, flam_tensor *);
@@ -877,6 +891,34 @@ struct flam_api_table {
   flam_tensor *(*max_unpool3d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*lp_pool3d)(const flam_tensor *, double, const int64_t *, size_t, const int64_t *,
       size_t, flam_bool);
+  void (*profiler_options_init)(flam_profiler_options *);
+  flam_status (*profiler_start)(const flam_profiler_options *);
+  flam_bool (*profiler_is_running)(void);
+  flam_profile *(*profiler_stop)(void);
+  uint64_t (*range_begin)(const char *);
+  void (*range_end)(uint64_t);
+  void (*profile_retain)(flam_profile *);
+  void (*profile_release)(flam_profile *);
+  flam_status (*profile_table)(const flam_profile *, const char *, int64_t, flam_bool, flam_bool,
+      const char **);
+  const char *(*profile_averages)(const flam_profile *, flam_bool, flam_bool);
+  const char *(*profile_events)(const flam_profile *);
+  flam_status (*profile_export_trace)(const flam_profile *, const char *);
+  flam_progress *(*progress_new)(int64_t, const char *);
+  void (*progress_retain)(flam_progress *);
+  void (*progress_release)(flam_progress *);
+  flam_status (*progress_to_text)(flam_progress *, int32_t, flam_progress_style, double);
+  flam_status (*progress_to_jsonl)(flam_progress *, const char *, double);
+  flam_status (*progress_to_callback)(flam_progress *, const flam_progress_callback *, double);
+  flam_status (*progress_watch)(flam_progress *, flam_device);
+  flam_bool (*progress_advance)(flam_progress *, int64_t);
+  flam_status (*progress_set)(flam_progress *, const char *, double);
+  flam_status (*progress_draw)(flam_progress *);
+  flam_status (*progress_say)(flam_progress *, const char *);
+  flam_status (*progress_finish)(flam_progress *);
+  int64_t (*progress_done)(const flam_progress *);
+  double (*progress_elapsed)(const flam_progress *);
+  const char *(*progress_line)(const flam_progress *, int32_t, flam_bool, flam_bool);
   flam_tensor *(*rand)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
       flam_bool);
   flam_tensor *(*randn)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
@@ -1528,6 +1570,7 @@ static const char *const flam_api_names_[] = {
     "flam_is_deterministic_algorithms_warn_only_enabled",
     "flam_library_directory_add",
     "flam_library_report",
+    "flam_environment",
     "flam_cosine_similarity",
     "flam_pairwise_distance",
     "flam_embedding_renorm_",
@@ -1721,6 +1764,7 @@ static const char *const flam_api_names_[] = {
     "flam_memory_summary",
     "flam_memory_snapshot",
     "flam_memory_record_history",
+    "flam_memory_timeline",
     "flam_memory_fail_allocation",
     "flam_module_new",
     "flam_module_retain",
@@ -1805,6 +1849,15 @@ static const char *const flam_api_names_[] = {
     "flam_optimizer_load_state_dict",
     "flam_optimizer_release",
     "flam_pad",
+    "flam_plot_new",
+    "flam_plot_retain",
+    "flam_plot_release",
+    "flam_plot_panel",
+    "flam_plot_line",
+    "flam_plot_points",
+    "flam_plot_bars",
+    "flam_plot_svg",
+    "flam_plot_write",
     "flam_abs",
     "flam_abs_",
     "flam_abs_out",
@@ -1938,6 +1991,33 @@ static const char *const flam_api_names_[] = {
     "flam_adaptive_max_pool3d",
     "flam_max_unpool3d",
     "flam_lp_pool3d",
+    "flam_profiler_options_init",
+    "flam_profiler_start",
+    "flam_profiler_is_running",
+    "flam_profiler_stop",
+    "flam_range_begin",
+    "flam_range_end",
+    "flam_profile_retain",
+    "flam_profile_release",
+    "flam_profile_table",
+    "flam_profile_averages",
+    "flam_profile_events",
+    "flam_profile_export_trace",
+    "flam_progress_new",
+    "flam_progress_retain",
+    "flam_progress_release",
+    "flam_progress_to_text",
+    "flam_progress_to_jsonl",
+    "flam_progress_to_callback",
+    "flam_progress_watch",
+    "flam_progress_advance",
+    "flam_progress_set",
+    "flam_progress_draw",
+    "flam_progress_say",
+    "flam_progress_finish",
+    "flam_progress_done",
+    "flam_progress_elapsed",
+    "flam_progress_line",
     "flam_rand",
     "flam_randn",
     "flam_randint",
@@ -2574,6 +2654,7 @@ const char *flam_library_load(const char *path) {
 #define flam_is_deterministic_algorithms_warn_only_enabled (flam_api.is_deterministic_algorithms_warn_only_enabled)
 #define flam_library_directory_add (flam_api.library_directory_add)
 #define flam_library_report (flam_api.library_report)
+#define flam_environment (flam_api.environment)
 #define flam_cosine_similarity (flam_api.cosine_similarity)
 #define flam_pairwise_distance (flam_api.pairwise_distance)
 #define flam_embedding_renorm_ (flam_api.embedding_renorm_)
@@ -2767,6 +2848,7 @@ const char *flam_library_load(const char *path) {
 #define flam_memory_summary (flam_api.memory_summary)
 #define flam_memory_snapshot (flam_api.memory_snapshot)
 #define flam_memory_record_history (flam_api.memory_record_history)
+#define flam_memory_timeline (flam_api.memory_timeline)
 #define flam_memory_fail_allocation (flam_api.memory_fail_allocation)
 #define flam_module_new (flam_api.module_new)
 #define flam_module_retain (flam_api.module_retain)
@@ -2851,6 +2933,15 @@ const char *flam_library_load(const char *path) {
 #define flam_optimizer_load_state_dict (flam_api.optimizer_load_state_dict)
 #define flam_optimizer_release (flam_api.optimizer_release)
 #define flam_pad (flam_api.pad)
+#define flam_plot_new (flam_api.plot_new)
+#define flam_plot_retain (flam_api.plot_retain)
+#define flam_plot_release (flam_api.plot_release)
+#define flam_plot_panel (flam_api.plot_panel)
+#define flam_plot_line (flam_api.plot_line)
+#define flam_plot_points (flam_api.plot_points)
+#define flam_plot_bars (flam_api.plot_bars)
+#define flam_plot_svg (flam_api.plot_svg)
+#define flam_plot_write (flam_api.plot_write)
 #define flam_abs (flam_api.abs)
 #define flam_abs_ (flam_api.abs_)
 #define flam_abs_out (flam_api.abs_out)
@@ -2984,6 +3075,33 @@ const char *flam_library_load(const char *path) {
 #define flam_adaptive_max_pool3d (flam_api.adaptive_max_pool3d)
 #define flam_max_unpool3d (flam_api.max_unpool3d)
 #define flam_lp_pool3d (flam_api.lp_pool3d)
+#define flam_profiler_options_init (flam_api.profiler_options_init)
+#define flam_profiler_start (flam_api.profiler_start)
+#define flam_profiler_is_running (flam_api.profiler_is_running)
+#define flam_profiler_stop (flam_api.profiler_stop)
+#define flam_range_begin (flam_api.range_begin)
+#define flam_range_end (flam_api.range_end)
+#define flam_profile_retain (flam_api.profile_retain)
+#define flam_profile_release (flam_api.profile_release)
+#define flam_profile_table (flam_api.profile_table)
+#define flam_profile_averages (flam_api.profile_averages)
+#define flam_profile_events (flam_api.profile_events)
+#define flam_profile_export_trace (flam_api.profile_export_trace)
+#define flam_progress_new (flam_api.progress_new)
+#define flam_progress_retain (flam_api.progress_retain)
+#define flam_progress_release (flam_api.progress_release)
+#define flam_progress_to_text (flam_api.progress_to_text)
+#define flam_progress_to_jsonl (flam_api.progress_to_jsonl)
+#define flam_progress_to_callback (flam_api.progress_to_callback)
+#define flam_progress_watch (flam_api.progress_watch)
+#define flam_progress_advance (flam_api.progress_advance)
+#define flam_progress_set (flam_api.progress_set)
+#define flam_progress_draw (flam_api.progress_draw)
+#define flam_progress_say (flam_api.progress_say)
+#define flam_progress_finish (flam_api.progress_finish)
+#define flam_progress_done (flam_api.progress_done)
+#define flam_progress_elapsed (flam_api.progress_elapsed)
+#define flam_progress_line (flam_api.progress_line)
 #define flam_rand (flam_api.rand)
 #define flam_randn (flam_api.randn)
 #define flam_randint (flam_api.randint)

@@ -138,6 +138,16 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_snapshot
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_record_history(size_t max_entries);
 
+/** Writes what `flam_memory_record_history` kept as one HTML page that needs no network: allocated
+ * and reserved memory over time, and who held what at the peak, by module, op and shape.
+ *
+ * - `path`: the file; an existing one is replaced only by a whole new one.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing was recorded; `FLAM_ERROR_IO` with the
+ *   system's reason.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_memory_timeline(const char *path);
+
 /** Lets an allocation fail as out of memory, so that a program can be tested to survive it. Every
  *  allocation of device memory counts, that of the cpu's tensors included, on all threads.
  *

@@ -74,6 +74,7 @@ Ref<flam_loader> loader_new(flam_dataset* dataset, const flam_loader_options* op
 }
 
 std::tuple<Ref<flam_tensor_list>, void*> loader_next(flam_loader* loader) {
+  const probe::Span span(probe::Kind::range, "DataLoader.next");
   std::optional<data::Batch> batch = loader->next();
   if (!batch) return {nullptr, nullptr};
   if (batch->item) return {nullptr, batch->item.release()};

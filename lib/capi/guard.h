@@ -13,6 +13,7 @@
 
 #include "base/thread_local.h"
 #include "capi/objects.h"
+#include "device/probe.h"
 #include "flambeau/common.h"
 #include "tensor/tensor.h"
 
@@ -235,6 +236,19 @@ flam_status guard_status(const char* function, F&& f, Out*... out) noexcept {
   } catch (...) {
     return record_exception(function);
   }
+}
+
+// An op's shims: a profiler sees them even where the op is made of others and has no name of its
+// own.
+template <class F> auto guard_op(const char* function, F&& f) noexcept {
+  const probe::Span span(probe::Kind::op, function + 5);
+  return guard_handle(function, std::forward<F>(f));
+}
+
+template <class F, class... Out>
+flam_status guard_op_status(const char* function, F&& f, Out*... out) noexcept {
+  const probe::Span span(probe::Kind::op, function + 5);
+  return guard_status(function, std::forward<F>(f), out...);
 }
 
 // Functions that never fail: a target that throws after all gives zero.

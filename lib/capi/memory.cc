@@ -5,6 +5,8 @@
 #include "capi/quiet.h"
 #include "device/fault.h"
 #include "device/stats.h"
+#include "io/file.h"
+#include "observe/memory_timeline.h"
 
 namespace flambeau::capi {
 namespace {
@@ -70,6 +72,13 @@ const char* memory_snapshot() {
 }
 
 void memory_record_history(size_t max_entries) { record_memory_history(max_entries); }
+
+void memory_timeline(std::string_view path) {
+  const std::string page = observe::timeline_html();
+  io::AtomicFile file(path);
+  file.write(page);
+  file.commit();
+}
 
 void memory_fail_allocation(int64_t nth, bool forever) {
   check(nth >= 0, Code::invalid_argument, "memory_fail_allocation: nth is ", nth,

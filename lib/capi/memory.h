@@ -24,6 +24,7 @@ double memory_fraction(Device device);
 const char* memory_summary(Device device, bool abbreviated);
 const char* memory_snapshot();
 void memory_record_history(size_t max_entries);
+void memory_timeline(std::string_view path);
 void memory_fail_allocation(int64_t nth, bool forever);
 
 }  // namespace flambeau::capi

@@ -134,7 +134,11 @@ void module_requires_grad(flam_module* m, bool requires_grad) {
 
 uint64_t module_push(const flam_module* m) {
   const char* const before = t_label.module;
-  const uint64_t token = push_scope([before] { t_label.module = before; });
+  const probe::Token span = probe::begin_module(m->label());
+  const uint64_t token = push_scope([before, span] {
+    t_label.module = before;
+    if (span) probe::end(span);
+  });
   t_label.module = m->label();
   return token;
 }

@@ -15,6 +15,9 @@
 #include "graph/node.h"
 #include "graph/saved.h"
 #include "nn/module.h"
+#include "observe/plot.h"
+#include "observe/profile.h"
+#include "observe/progress.h"
 #include "optim/schedule.h"
 #include "tensor/state.h"
 

@@ -157,6 +157,7 @@ void tensor_to_host(const Tensor& t, void* buffer, size_t nbytes) {
 }
 
 double tensor_item_f64(const Tensor& t) {
+  const probe::Span span(probe::Kind::op, "item");
   const Tensor host = only_element(t);
   return with_dtype(host.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -167,6 +168,7 @@ double tensor_item_f64(const Tensor& t) {
 }
 
 int64_t tensor_item_i64(const Tensor& t) {
+  const probe::Span span(probe::Kind::op, "item");
   if (!is_floating(t.dtype())) {
     const Tensor host = only_element(t);
     return with_dtype(host.dtype(), [&](auto tag) {

@@ -43,7 +43,7 @@ struct Block {
   int8_t front_class = -1;        // size class of the thread-local fronts, -1: not theirs
 
   Label label() const noexcept {
-    return {op.load(std::memory_order_relaxed), module.load(std::memory_order_relaxed), 0};
+    return {op.load(std::memory_order_relaxed), module.load(std::memory_order_relaxed), 0, nullptr};
   }
   void hand_out(size_t bytes) noexcept {
     step.store(step_mark(), std::memory_order_relaxed);

@@ -6,13 +6,15 @@
 #include <string_view>
 
 #include "base/thread_local.h"
+#include "device/probe.h"
 
 namespace flambeau {
 
 struct Label {
   const char* op = nullptr;
   const char* module = nullptr;
-  int64_t rows = 0;  // leading size of the op's first operand, 0: none
+  int64_t rows = 0;             // leading size of the op's first operand, 0: none
+  const char* shape = nullptr;  // "f32[64, 10]" of the tensor that is made; while events are traced
 };
 
 inline FLAM_THREAD_LOCAL Label t_label{};
@@ -31,9 +33,19 @@ class OpLabel {
   const char* before_;
 };
 
+// Names the tensor whose memory is allocated meanwhile.
+class ShapeLabel {
+ public:
+  explicit ShapeLabel(const char* interned_shape) { t_label.shape = interned_shape; }
+  ~ShapeLabel() { t_label.shape = nullptr; }
+  ShapeLabel(const ShapeLabel&) = delete;
+  ShapeLabel& operator=(const ShapeLabel&) = delete;
+};
+
 class ModuleLabel {
  public:
-  explicit ModuleLabel(const char* interned_path) : before_(t_label.module) {
+  explicit ModuleLabel(const char* interned_path)
+      : before_(t_label.module), span_(probe::begin_module(interned_path)) {
     t_label.module = interned_path;
   }
   ~ModuleLabel() { t_label.module = before_; }
@@ -42,6 +54,7 @@ class ModuleLabel {
 
  private:
   const char* before_;
+  probe::Span span_;
 };
 
 }  // namespace flambeau

@@ -9,6 +9,7 @@
 #include "device/devices.h"
 #include "device/front.h"
 #include "device/limits.h"
+#include "device/probe.h"
 #include "device/streams.h"
 
 namespace flambeau {
@@ -56,13 +57,9 @@ CachingAllocator* pinned_allocator_if_any() noexcept {
   return g_pinned.load(std::memory_order_acquire);
 }
 
-Memory allocate(Device d, size_t bytes) {
-  if (bytes == 0) {
-    if (!d.is_cpu()) resolve(d);
-    return {};
-  }
-  if (d.is_cpu() && bytes <= kFrontLargest) [[likely]]
-    return front_allocate(bytes);
+namespace {
+
+Memory allocate_largely(Device d, size_t bytes) {
   const Stream s = current_stream(resolve(d));
   Block* b = allocator_of(s.device).allocate(bytes, s.id);
   if (s.device.is_cpu()) return {b->data, b};
@@ -75,8 +72,31 @@ Memory allocate(Device d, size_t bytes) {
   return {b->data, b};
 }
 
+Memory allocate_noted(Device d, size_t bytes) {
+  const bool small = d.is_cpu() && bytes <= kFrontLargest;
+  const Memory m = small ? front_allocate(bytes) : allocate_largely(d, bytes);
+  probe::note_memory(m.block->segment->owner->device(), int64_t(m.block->size));
+  return m;
+}
+
+}  // namespace
+
+Memory allocate(Device d, size_t bytes) {
+  if (bytes == 0) {
+    if (!d.is_cpu()) resolve(d);
+    return {};
+  }
+  if (probe::on()) [[unlikely]]
+    return allocate_noted(d, bytes);
+  if (d.is_cpu() && bytes <= kFrontLargest) [[likely]]
+    return front_allocate(bytes);
+  return allocate_largely(d, bytes);
+}
+
 void deallocate(Block* b) noexcept {
   if (!b) return;
+  if (probe::on() && b->segment->owner->kind() == MemoryKind::device) [[unlikely]]
+    probe::note_memory(b->segment->owner->device(), -int64_t(b->size));
   if (b->front_class >= 0) return front_deallocate(b);
   b->segment->owner->deallocate(b);
 }

@@ -1,10 +1,10 @@
 // The allocator's state as JSON in the schema of torch.cuda.memory._snapshot(): PyTorch's memory
 // viewer reads it after a conversion to pickle. Labels take the place of stack frames, since
 // holders are ops and modules here.
-#include <cstdio>
 #include <string>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "device/allocator.h"
 #include "device/front.h"
 #include "device/oom.h"
@@ -13,20 +13,7 @@ namespace flambeau {
 
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const unsigned char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c >= 0x20) {
-      out += char(c);
-    } else {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", c);
-      out += escape;
-    }
-  }
-  return out + "\"";
-}
+using json::quoted;
 
 std::string frames(const Label& label) {
   if (!label.op && !label.module) return "[]";

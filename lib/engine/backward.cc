@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/label.h"
+#include "device/probe.h"
 #include "device/step.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
@@ -228,6 +230,7 @@ void Walk::run_leaf(Task& t) {
   if (!g) return;
   g = run_hooks(autograd_data(leaf).hooks, std::move(g));
   for (int index : t.captures) captured[size_t(index)] = g;
+  const probe::Span span(probe::Kind::backward, "AccumulateGrad");
   if (accumulate_) accumulate_with_hooks(leaf, std::move(g), create_);
 }
 
@@ -255,6 +258,9 @@ void Walk::run_node(Task& t) {
       ~Restore() { current_node = before; }
     } restore;
     current_node = node.get();
+    const ModuleLabel in_module(node->module);
+    const probe::Span span(probe::on() ? probe::begin_backward(intern(node->name()), node->sequence)
+                                       : 0);
     dx = node->apply(dy);
   }
   if (!retain_ && t.needed) node->release_saved();

@@ -40,6 +40,7 @@ class Node : public RefCounted, public Pooled {
   SmallVector<Edge, 3> next;           // one per operand, in order
   SmallVector<OutputMeta, 1> outputs;  // of the forward op: what gradients must look like
   uint64_t sequence = next_sequence();
+  const char* module = nullptr;  // that recorded it, interned
 
   struct TensorHook {
     Ref<Hook> hook;

@@ -109,6 +109,19 @@ Call::Call(const char* name, std::span<const Operand> operands, Devices devices)
     ops::fail_recorded_out(name_);
   if (modes.autocast) [[unlikely]]
     apply_autocast();
+  if (probe::on()) [[unlikely]]
+    open_span();
+}
+
+void Call::open_span() {
+  SmallVector<int64_t, 16> shapes;
+  for (const Tensor* t : in_) {
+    if (!probe::wants_shapes()) break;
+    shapes.push_back(t->defined() ? int64_t(t->dtype()) : 0);
+    shapes.push_back(t->defined() ? t->dim() : 0);
+    for (int64_t i = 0; t->defined() && i < t->dim(); ++i) shapes.push_back(t->sizes()[size_t(i)]);
+  }
+  span_ = probe::begin_op(name_, device_, {shapes.begin(), shapes.size()});
 }
 
 // Throws: names every operand, the odd one out, the module it belongs to and the line that mends
@@ -370,6 +383,9 @@ Tensor Call::no_gradient(Tensor y) {
 }
 
 void Call::attach(std::span<Tensor> ys, Ref<Node> node) {
+  node->module = t_label.module;
+  if (probe::on()) [[unlikely]]
+    probe::note_sequence(node->sequence);
   for (const Tensor* t : in_) {
     node->next.push_back(t->defined() && is_floating(t->dtype()) ? gradient_edge(*t) : Edge{});
   }

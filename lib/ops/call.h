@@ -4,6 +4,7 @@
 #pragma once
 #include <initializer_list>
 
+#include "device/probe.h"
 #include "graph/mode.h"
 #include "graph/saved.h"
 #include "kernels/map.h"
@@ -31,6 +32,8 @@ class Call {
   ~Call() {
     if (casting_) [[unlikely]]
       modes.autocast = true;
+    if (span_) [[unlikely]]
+      probe::end(span_);
   }
   Call(const Call&) = delete;
 
@@ -89,6 +92,7 @@ class Call {
   }
   [[noreturn]] void fail_devices(std::span<const Operand> operands, Devices devices);
   void apply_autocast();
+  void open_span();
   Dtype widest_cast(bool cpu) const;
   std::string as_call() const;
   [[noreturn]] void fail_shapes(DimsView a, DimsView b) const;
@@ -100,8 +104,9 @@ class Call {
   const char* name_;
   Device device_;
   bool grad_ = false;
-  bool casting_ = false;  // autocast had a rule for this op, and rests until it is done
-  Into* into_ = nullptr;  // the in-place or out call that this op serves
+  bool casting_ = false;   // autocast had a rule for this op, and rests until it is done
+  probe::Token span_ = 0;  // while a profiler listens
+  Into* into_ = nullptr;   // the in-place or out call that this op serves
   uint32_t version_before_ = 0;
   SmallVector<const Tensor*, 4> in_;
   SmallVector<Tensor, 4>

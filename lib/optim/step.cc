@@ -2,14 +2,23 @@
 // side, so what is not dense steps as a dense copy.
 #include "optim/step.h"
 
+#include "base/error.h"
+#include "device/label.h"
+#include "device/probe.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
 
 namespace flambeau::optim {
 
+static probe::Token step_span(const char* rule, const ParameterList& list) {
+  const Device device = list.empty() ? kCpu : list[0].param.device();
+  return probe::begin_op(intern(cat_text("Optimizer.step#", rule, ".step")), device, {});
+}
+
 void step_list(const char* op, const UpdateRule& rule, ParameterList list,
                const RuleOptions& options, const OptimizerCells& cells) {
   GradMode no_grad(false);
+  const probe::Span span(probe::on() ? step_span(op, list) : 0);
   std::vector<std::pair<Tensor, Tensor>> copies;  // where it belongs, the dense copy
   for (Parameter& p : list) {
     p.grad = ops::contiguous(p.grad);

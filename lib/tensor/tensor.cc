@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "device/front.h"
+#include "device/label.h"
 
 namespace flambeau {
 
@@ -68,16 +70,23 @@ int64_t span_of(DimsView sizes, DimsView strides) {
   return span;
 }
 
+static Ref<Storage> new_storage(DimsView sizes, Dtype dtype, Device device, size_t bytes) {
+  if (!g_fronts_off.load(std::memory_order_relaxed)) [[likely]]
+    return make_ref<Storage>(resolve(device), bytes);
+  const ShapeLabel shape(intern(cat_text(short_name(dtype), ShapeText{sizes})));
+  return make_ref<Storage>(resolve(device), bytes);
+}
+
 Tensor empty(DimsView sizes, Dtype dtype, Device device) {
   const int64_t n = numel_of(sizes);
-  auto storage = make_ref<Storage>(resolve(device), size_t(n) * size_of(dtype));
+  auto storage = new_storage(sizes, dtype, device, size_t(n) * size_of(dtype));
   return Tensor(
       make_ref<TensorImpl>(std::move(storage), 0, sizes, contiguous_strides(sizes), dtype));
 }
 
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device) {
   const size_t bytes = size_t(span_of(sizes, strides)) * size_of(dtype);
-  auto storage = make_ref<Storage>(resolve(device), bytes);
+  auto storage = new_storage(sizes, dtype, device, bytes);
   return Tensor(make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype));
 }
 

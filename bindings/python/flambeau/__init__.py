@@ -80,6 +80,7 @@ _PACKAGES = {
     "distributions",
     "nn",
     "optim",
+    "profiler",
     "random",
     "safetensors",
     "serialization",

@@ -57,6 +57,15 @@ def max_memory_reserved(device=None, /):
     return api.memory_max_reserved(_any(device))
 
 
+def memory_timeline(path):
+    """Writes an HTML page about the memory of every device: how much was in use over time, and who
+    held it at the peak, by module, op and shape. What it shows was recorded since
+    `torch.cuda.memory._record_memory_history()`."""
+    import os
+
+    api.memory_timeline(os.fspath(path))
+
+
 def memory_stats(device=None, /):
     """Every statistic by its key, such as "allocated_bytes.all.peak"."""
     import json

@@ -604,8 +604,11 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/norm.h"
 #include "flambeau/optim.h"
 #include "flambeau/pad.h"
+#include "flambeau/plot.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/pool.h"
+#include "flambeau/profiler.h"
+#include "flambeau/progress.h"
 #include "flambeau/random.h"
 #include "flambeau/recurrent.h"
 #include "flambeau/reduce.h"
@@ -624,332 +627,365 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 319), // flam_state *()(char const *, int32_t)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 297), // char const *
-/*  2 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 5), // char const *()(void)
+/*  1 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 344), // flam_profile *()(void)
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 319), // flam_state *()(flam_grad_scaler const *)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // flam_grad_scaler const *
-/*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/*  8 */ _CFFI_OP(_CFFI_OP_POINTER, 311), // flam_module *
-/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 14), // flam_tensor const * const *
-/* 10 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
-/* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const *)
-/* 13 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 322), // flam_tensor const *
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 352), // flam_state *()(char const *, int32_t)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 324), // char const *
+/*  6 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
+/*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 352), // flam_state *()(flam_grad_scaler const *)
+/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 333), // flam_grad_scaler const *
+/* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
+/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 338), // flam_module *
+/* 13 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
+/* 14 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 322), // flam_tensor *
-/* 18 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 19 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 21 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 22 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 23 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 24 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 25 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
-/* 27 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 28 */ _CFFI_OP(_CFFI_OP_POINTER, 89), // int64_t const *
-/* 29 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 30 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 32 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_module *, flam_tensor const *)
+/* 17 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 355), // flam_tensor const *
+/* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
+/* 21 */ _CFFI_OP(_CFFI_OP_POINTER, 355), // flam_tensor *
+/* 22 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 23 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 24 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 25 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 26 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 27 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 28 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 30 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
+/* 31 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 32 */ _CFFI_OP(_CFFI_OP_POINTER, 93), // int64_t const *
 /* 33 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 34 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const * const *, size_t, double, double, int32_t)
-/* 38 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 40 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
-/* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 42 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *)
-/* 45 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 48 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 49 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 34 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 36 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 37 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 38 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const * const *, size_t, double, double, int32_t)
+/* 42 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 43 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 44 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 45 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 46 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *)
+/* 49 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
-/* 52 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 53 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 54 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
-/* 57 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 58 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 59 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 60 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 62 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 63 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 65 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 67 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 68 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 69 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 70 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
-/* 73 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 74 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 75 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 77 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 79 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 80 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
-/* 81 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 82 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 83 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
-/* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 88 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
-/* 92 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 95 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
-/* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 100 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 102 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 104 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
+/* 52 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 53 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 54 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 56 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 57 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 58 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
+/* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 62 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 63 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 64 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 65 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 66 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 67 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 70 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 71 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 72 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 73 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 74 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 76 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
+/* 77 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 82 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
+/* 85 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 86 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 88 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 89 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 91 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 92 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 94 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
+/* 96 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 97 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 98 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 99 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
+/* 103 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 104 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
 /* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 106 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 108 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 108 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
-/* 112 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 112 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 116 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 117 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
-/* 118 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 122 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 123 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 125 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 126 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
+/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
+/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 117 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 120 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
+/* 122 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 126 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 137 */ _CFFI_OP(_CFFI_OP_POINTER, 325), // void const *
-/* 138 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 143 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 144 */ _CFFI_OP(_CFFI_OP_FUNCTION, 323), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
-/* 145 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 147 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 133 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
+/* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 141 */ _CFFI_OP(_CFFI_OP_POINTER, 358), // void const *
+/* 142 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 356), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
 /* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 323), // flam_tensor_list *()(flam_tensor const *)
-/* 156 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 323), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 160 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
-/* 161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *)
-/* 165 */ _CFFI_OP(_CFFI_OP_POINTER, 302), // flam_event const *
-/* 166 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *, flam_stream const *)
-/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 165),
-/* 169 */ _CFFI_OP(_CFFI_OP_POINTER, 321), // flam_stream const *
+/* 151 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 159 */ _CFFI_OP(_CFFI_OP_FUNCTION, 356), // flam_tensor_list *()(flam_tensor const *)
+/* 160 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 162 */ _CFFI_OP(_CFFI_OP_FUNCTION, 356), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 163 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(char const *)
+/* 169 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
 /* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler *, flam_state const *)
-/* 172 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // flam_grad_scaler *
-/* 173 */ _CFFI_OP(_CFFI_OP_POINTER, 320), // flam_state const *
-/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, double *)
-/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 177 */ _CFFI_OP(_CFFI_OP_POINTER, 40), // double *
-/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
-/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 181 */ _CFFI_OP(_CFFI_OP_POINTER, 315), // flam_optimizer const *
-/* 182 */ _CFFI_OP(_CFFI_OP_POINTER, 2), // int32_t *
-/* 183 */ _CFFI_OP(_CFFI_OP_POINTER, 89), // int64_t *
-/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
-/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 182),
-/* 189 */ _CFFI_OP(_CFFI_OP_NOOP, 183),
-/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, double, int32_t *)
-/* 192 */ _CFFI_OP(_CFFI_OP_POINTER, 309), // flam_loader *
-/* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 194 */ _CFFI_OP(_CFFI_OP_NOOP, 182),
-/* 195 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 197 */ _CFFI_OP(_CFFI_OP_NOOP, 192),
-/* 198 */ _CFFI_OP(_CFFI_OP_POINTER, 323), // flam_tensor_list * *
-/* 199 */ _CFFI_OP(_CFFI_OP_POINTER, 286), // void * *
-/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
-/* 202 */ _CFFI_OP(_CFFI_OP_NOOP, 192),
-/* 203 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, flam_state const *, int32_t)
-/* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 208 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
-/* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
-/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_closure const *, double *)
-/* 218 */ _CFFI_OP(_CFFI_OP_POINTER, 315), // flam_optimizer *
-/* 219 */ _CFFI_OP(_CFFI_OP_POINTER, 298), // flam_closure const *
-/* 220 */ _CFFI_OP(_CFFI_OP_NOOP, 177),
-/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
-/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 218),
-/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
-/* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *)
-/* 227 */ _CFFI_OP(_CFFI_OP_POINTER, 318), // flam_scheduler *
+/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *)
+/* 172 */ _CFFI_OP(_CFFI_OP_POINTER, 329), // flam_event const *
+/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *, flam_stream const *)
+/* 175 */ _CFFI_OP(_CFFI_OP_NOOP, 172),
+/* 176 */ _CFFI_OP(_CFFI_OP_POINTER, 354), // flam_stream const *
+/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler *, flam_state const *)
+/* 179 */ _CFFI_OP(_CFFI_OP_POINTER, 333), // flam_grad_scaler *
+/* 180 */ _CFFI_OP(_CFFI_OP_POINTER, 353), // flam_state const *
+/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 182 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, double *)
+/* 183 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 184 */ _CFFI_OP(_CFFI_OP_POINTER, 44), // double *
+/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 186 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
+/* 187 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 188 */ _CFFI_OP(_CFFI_OP_POINTER, 342), // flam_optimizer const *
+/* 189 */ _CFFI_OP(_CFFI_OP_POINTER, 6), // int32_t *
+/* 190 */ _CFFI_OP(_CFFI_OP_POINTER, 93), // int64_t *
+/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
+/* 193 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 195 */ _CFFI_OP(_CFFI_OP_NOOP, 189),
+/* 196 */ _CFFI_OP(_CFFI_OP_NOOP, 190),
+/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, double, int32_t *)
+/* 199 */ _CFFI_OP(_CFFI_OP_POINTER, 336), // flam_loader *
+/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 201 */ _CFFI_OP(_CFFI_OP_NOOP, 189),
+/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
+/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 199),
+/* 205 */ _CFFI_OP(_CFFI_OP_POINTER, 356), // flam_tensor_list * *
+/* 206 */ _CFFI_OP(_CFFI_OP_POINTER, 313), // void * *
+/* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 209 */ _CFFI_OP(_CFFI_OP_NOOP, 199),
+/* 210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 211 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, flam_state const *, int32_t)
+/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 215 */ _CFFI_OP(_CFFI_OP_NOOP, 180),
+/* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_closure const *, double *)
+/* 225 */ _CFFI_OP(_CFFI_OP_POINTER, 342), // flam_optimizer *
+/* 226 */ _CFFI_OP(_CFFI_OP_POINTER, 325), // flam_closure const *
+/* 227 */ _CFFI_OP(_CFFI_OP_NOOP, 184),
 /* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *, flam_state const *)
-/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 227),
-/* 231 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
+/* 229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_state const *)
+/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 225),
+/* 231 */ _CFFI_OP(_CFFI_OP_NOOP, 180),
 /* 232 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 233 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
-/* 234 */ _CFFI_OP(_CFFI_OP_NOOP, 173),
-/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 233 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_plot const *, char const *)
+/* 234 */ _CFFI_OP(_CFFI_OP_POINTER, 343), // flam_plot const *
+/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
 /* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
-/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 169),
-/* 239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
-/* 241 */ _CFFI_OP(_CFFI_OP_NOOP, 169),
-/* 242 */ _CFFI_OP(_CFFI_OP_NOOP, 169),
+/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_profile const *, char const *)
+/* 238 */ _CFFI_OP(_CFFI_OP_POINTER, 345), // flam_profile const *
+/* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 240 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *)
+/* 242 */ _CFFI_OP(_CFFI_OP_POINTER, 347), // flam_progress *
 /* 243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 245 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 246 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 247 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 251 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
-/* 255 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 256 */ _CFFI_OP(_CFFI_OP_NOOP, 177),
-/* 257 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 258 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 260 */ _CFFI_OP(_CFFI_OP_POINTER, 303), // flam_format_options const *
-/* 261 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
-/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 263 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
-/* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 267 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 182),
+/* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *)
+/* 245 */ _CFFI_OP(_CFFI_OP_NOOP, 242),
+/* 246 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 248 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *, double)
+/* 249 */ _CFFI_OP(_CFFI_OP_NOOP, 242),
+/* 250 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *)
+/* 254 */ _CFFI_OP(_CFFI_OP_POINTER, 351), // flam_scheduler *
+/* 255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *, flam_state const *)
+/* 257 */ _CFFI_OP(_CFFI_OP_NOOP, 254),
+/* 258 */ _CFFI_OP(_CFFI_OP_NOOP, 180),
+/* 259 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 260 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_state const *, char const *)
+/* 261 */ _CFFI_OP(_CFFI_OP_NOOP, 180),
+/* 262 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 263 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 264 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *)
+/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 176),
+/* 266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *, flam_stream const *)
+/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 176),
+/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 176),
 /* 270 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 272 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 182),
-/* 275 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
-/* 277 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 278 */ _CFFI_OP(_CFFI_OP_NOOP, 183),
-/* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 280 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
-/* 281 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 282 */ _CFFI_OP(_CFFI_OP_NOOP, 199),
-/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
-/* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 286 */ _CFFI_OP(_CFFI_OP_POINTER, 325), // void *
-/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
-/* 290 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 291 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
-/* 293 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION, 325), // void()(flam_loader *)
-/* 295 */ _CFFI_OP(_CFFI_OP_NOOP, 192),
-/* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 298 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 299 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 300 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 301 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 302 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 303 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 304 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 305 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 306 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 307 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 308 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 309 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 310 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 311 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 312 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 313 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 314 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 315 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 316 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
-/* 317 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
-/* 318 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
-/* 319 */ _CFFI_OP(_CFFI_OP_POINTER, 320), // flam_state *
-/* 320 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
-/* 321 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
-/* 322 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
-/* 323 */ _CFFI_OP(_CFFI_OP_POINTER, 324), // flam_tensor_list *
-/* 324 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
-/* 325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
+/* 272 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 273 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 278 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 280 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 281 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, double *)
+/* 282 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 184),
+/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
+/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 287 */ _CFFI_OP(_CFFI_OP_POINTER, 330), // flam_format_options const *
+/* 288 */ _CFFI_OP(_CFFI_OP_POINTER, 5), // char const * *
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 292 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 294 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 295 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 296 */ _CFFI_OP(_CFFI_OP_NOOP, 189),
+/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
+/* 299 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 300 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 301 */ _CFFI_OP(_CFFI_OP_NOOP, 189),
+/* 302 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
+/* 304 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 190),
+/* 306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
+/* 308 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 309 */ _CFFI_OP(_CFFI_OP_NOOP, 206),
+/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
+/* 312 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 313 */ _CFFI_OP(_CFFI_OP_POINTER, 358), // void *
+/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
+/* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 318 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
+/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 358), // void()(flam_loader *)
+/* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 199),
+/* 323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 325 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 326 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 327 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 328 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 329 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 330 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 331 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 332 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 333 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 334 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 335 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 336 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 337 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 338 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 339 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 340 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 341 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 342 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 343 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
+/* 344 */ _CFFI_OP(_CFFI_OP_POINTER, 345), // flam_profile *
+/* 345 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
+/* 346 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
+/* 347 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
+/* 348 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
+/* 349 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
+/* 350 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_saved
+/* 351 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_scheduler
+/* 352 */ _CFFI_OP(_CFFI_OP_POINTER, 353), // flam_state *
+/* 353 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_state
+/* 354 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_stream
+/* 355 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_tensor
+/* 356 */ _CFFI_OP(_CFFI_OP_POINTER, 357), // flam_tensor_list *
+/* 357 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_tensor_list
+/* 358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -981,19 +1017,19 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1011,10 +1047,10 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(182), arg5, (char **)&x5);
+      _cffi_type(189), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(182), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(189), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1067,10 +1103,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg0, (char **)&x0);
+      _cffi_type(13), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1080,10 +1116,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg2, (char **)&x2);
+      _cffi_type(13), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1101,10 +1137,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg6, (char **)&x6);
+      _cffi_type(13), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1151,19 +1187,19 @@ _cffi_f_flam_bincount(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1179,7 +1215,7 @@ _cffi_f_flam_bincount(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1214,10 +1250,10 @@ _cffi_f_flam_clip_grad_norm_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg0, (char **)&x0);
+      _cffi_type(13), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1245,7 +1281,7 @@ _cffi_f_flam_clip_grad_norm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1276,10 +1312,10 @@ _cffi_f_flam_combinations(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1299,7 +1335,7 @@ _cffi_f_flam_combinations(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1330,19 +1366,19 @@ _cffi_f_flam_copy_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(17), arg0, (char **)&x0);
+      _cffi_type(21), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(17), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(21), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1358,7 +1394,7 @@ _cffi_f_flam_copy_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1427,28 +1463,28 @@ _cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg2, (char **)&x2);
+      _cffi_type(18), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1458,10 +1494,10 @@ _cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg4, (char **)&x4);
+      _cffi_type(18), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1471,10 +1507,10 @@ _cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg6, (char **)&x6);
+      _cffi_type(32), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1486,12 +1522,38 @@ _cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_embedding_bag _cffi_d_flam_embedding_bag
+#endif
+
+static char const * _cffi_d_flam_environment(void)
+{
+  return flam_environment();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_environment(PyObject *self, PyObject *noarg)
+{
+  char const * result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_environment(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(5));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_environment _cffi_d_flam_environment
 #endif
 
 static int32_t _cffi_d_flam_equal(flam_tensor const * x0, flam_tensor const * x1, int32_t * x2)
@@ -1517,28 +1579,28 @@ _cffi_f_flam_equal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(182), arg2, (char **)&x2);
+      _cffi_type(189), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(182), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(189), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1573,10 +1635,10 @@ _cffi_f_flam_event_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(165), arg0, (char **)&x0);
+      _cffi_type(172), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(165), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(172), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1617,19 +1679,19 @@ _cffi_f_flam_event_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(165), arg0, (char **)&x0);
+      _cffi_type(172), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(165), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(172), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(169), arg1, (char **)&x1);
+      _cffi_type(176), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(169), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(176), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1684,10 +1746,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg0, (char **)&x0);
+      _cffi_type(13), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1697,10 +1759,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg2, (char **)&x2);
+      _cffi_type(13), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1710,10 +1772,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg4, (char **)&x4);
+      _cffi_type(13), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1741,7 +1803,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(323));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(356));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1770,19 +1832,19 @@ _cffi_f_flam_grad_scaler_get_scale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(5), arg0, (char **)&x0);
+      _cffi_type(9), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(177), arg1, (char **)&x1);
+      _cffi_type(184), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(177), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(184), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1823,19 +1885,19 @@ _cffi_f_flam_grad_scaler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(172), arg0, (char **)&x0);
+      _cffi_type(179), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(172), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(179), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg1, (char **)&x1);
+      _cffi_type(180), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1880,10 +1942,10 @@ _cffi_f_flam_grad_scaler_owner_skipped(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(5), arg0, (char **)&x0);
+      _cffi_type(9), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1893,19 +1955,19 @@ _cffi_f_flam_grad_scaler_owner_skipped(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(182), arg2, (char **)&x2);
+      _cffi_type(189), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(182), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(189), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(183), arg3, (char **)&x3);
+      _cffi_type(190), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(183), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(190), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1950,37 +2012,37 @@ _cffi_f_flam_grad_scaler_skipped(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(5), arg0, (char **)&x0);
+      _cffi_type(9), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(181), arg1, (char **)&x1);
+      _cffi_type(188), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(181), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(188), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(182), arg2, (char **)&x2);
+      _cffi_type(189), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(182), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(189), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(183), arg3, (char **)&x3);
+      _cffi_type(190), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(183), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(190), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2015,10 +2077,10 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(5), arg0, (char **)&x0);
+      _cffi_type(9), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2030,7 +2092,7 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(319));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(352));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2063,10 +2125,10 @@ _cffi_f_flam_histc(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2090,7 +2152,7 @@ _cffi_f_flam_histc(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2125,10 +2187,10 @@ _cffi_f_flam_histc_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2146,10 +2208,10 @@ _cffi_f_flam_histc_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(17), arg4, (char **)&x4);
+      _cffi_type(21), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(17), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(21), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2161,7 +2223,7 @@ _cffi_f_flam_histc_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2200,19 +2262,19 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg1, (char **)&x1);
+      _cffi_type(32), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2222,10 +2284,10 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg3, (char **)&x3);
+      _cffi_type(32), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2235,10 +2297,10 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg5, (char **)&x5);
+      _cffi_type(13), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2254,7 +2316,7 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2297,19 +2359,19 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(17), arg0, (char **)&x0);
+      _cffi_type(21), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(17), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(21), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg1, (char **)&x1);
+      _cffi_type(32), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2319,10 +2381,10 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg3, (char **)&x3);
+      _cffi_type(32), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2332,10 +2394,10 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg5, (char **)&x5);
+      _cffi_type(13), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2345,10 +2407,10 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg7, (char **)&x7);
+      _cffi_type(18), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2364,7 +2426,7 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2393,10 +2455,10 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1), arg0, (char **)&x0);
+      _cffi_type(5), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2412,7 +2474,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(319));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(352));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2443,28 +2505,28 @@ _cffi_f_flam_loader_next(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(192), arg0, (char **)&x0);
+      _cffi_type(199), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(192), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(199), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(198), arg1, (char **)&x1);
+      _cffi_type(205), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor_list * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(198), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(205), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(199), arg2, (char **)&x2);
+      _cffi_type(206), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(199), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(206), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2497,10 +2559,10 @@ _cffi_f_flam_loader_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(192), arg0, (char **)&x0);
+      _cffi_type(199), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(192), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(199), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2543,10 +2605,10 @@ _cffi_f_flam_loader_seek(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(192), arg0, (char **)&x0);
+      _cffi_type(199), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(192), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(199), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2597,10 +2659,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(192), arg0, (char **)&x0);
+      _cffi_type(199), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(192), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(199), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2610,10 +2672,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(182), arg2, (char **)&x2);
+      _cffi_type(189), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(182), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(189), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2656,28 +2718,28 @@ _cffi_f_flam_masked_scatter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg2, (char **)&x2);
+      _cffi_type(18), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2689,7 +2751,7 @@ _cffi_f_flam_masked_scatter(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2720,28 +2782,28 @@ _cffi_f_flam_masked_scatter_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(17), arg0, (char **)&x0);
+      _cffi_type(21), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(17), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(21), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg2, (char **)&x2);
+      _cffi_type(18), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2753,7 +2815,7 @@ _cffi_f_flam_masked_scatter_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2782,19 +2844,19 @@ _cffi_f_flam_masked_select(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2806,7 +2868,7 @@ _cffi_f_flam_masked_select(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2870,6 +2932,44 @@ _cffi_f_flam_memory_empty_pinned_cache(PyObject *self, PyObject *noarg)
 #  define _cffi_f_flam_memory_empty_pinned_cache _cffi_d_flam_memory_empty_pinned_cache
 #endif
 
+static int32_t _cffi_d_flam_memory_timeline(char const * x0)
+{
+  return flam_memory_timeline(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_memory_timeline(PyObject *self, PyObject *arg0)
+{
+  char const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_memory_timeline(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_memory_timeline _cffi_d_flam_memory_timeline
+#endif
+
 static flam_tensor * _cffi_d_flam_module_call(flam_module * x0, flam_tensor const * x1)
 {
   return flam_module_call(x0, x1);
@@ -2891,19 +2991,19 @@ _cffi_f_flam_module_call(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(8), arg0, (char **)&x0);
+      _cffi_type(12), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(8), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(12), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2915,7 +3015,7 @@ _cffi_f_flam_module_call(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2946,19 +3046,19 @@ _cffi_f_flam_module_forward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(8), arg0, (char **)&x0);
+      _cffi_type(12), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(8), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(12), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(9), arg1, (char **)&x1);
+      _cffi_type(13), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(9), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(13), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2974,7 +3074,7 @@ _cffi_f_flam_module_forward(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3005,19 +3105,19 @@ _cffi_f_flam_module_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(8), arg0, (char **)&x0);
+      _cffi_type(12), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(8), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(12), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg1, (char **)&x1);
+      _cffi_type(180), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3066,10 +3166,10 @@ _cffi_f_flam_module_to(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(8), arg0, (char **)&x0);
+      _cffi_type(12), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(8), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(12), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3128,28 +3228,28 @@ _cffi_f_flam_nanquantile(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg2, (char **)&x2);
+      _cffi_type(32), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3169,7 +3269,7 @@ _cffi_f_flam_nanquantile(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3206,28 +3306,28 @@ _cffi_f_flam_nanquantile_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg2, (char **)&x2);
+      _cffi_type(32), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3241,10 +3341,10 @@ _cffi_f_flam_nanquantile_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(17), arg5, (char **)&x5);
+      _cffi_type(21), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(17), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(21), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3256,7 +3356,7 @@ _cffi_f_flam_nanquantile_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3279,10 +3379,10 @@ _cffi_f_flam_nonzero(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3294,7 +3394,7 @@ _cffi_f_flam_nonzero(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3317,10 +3417,10 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3332,7 +3432,7 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(323));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(356));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3361,10 +3461,10 @@ _cffi_f_flam_one_hot(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3380,7 +3480,7 @@ _cffi_f_flam_one_hot(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3409,19 +3509,19 @@ _cffi_f_flam_optimizer_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(218), arg0, (char **)&x0);
+      _cffi_type(225), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(218), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(225), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg1, (char **)&x1);
+      _cffi_type(180), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3464,28 +3564,28 @@ _cffi_f_flam_optimizer_step_closure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(218), arg0, (char **)&x0);
+      _cffi_type(225), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(218), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(225), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(219), arg1, (char **)&x1);
+      _cffi_type(226), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_closure const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(219), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(226), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(177), arg2, (char **)&x2);
+      _cffi_type(184), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(177), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(184), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3503,6 +3603,326 @@ _cffi_f_flam_optimizer_step_closure(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_optimizer_step_closure _cffi_d_flam_optimizer_step_closure
+#endif
+
+static int32_t _cffi_d_flam_plot_write(flam_plot const * x0, char const * x1)
+{
+  return flam_plot_write(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_plot_write(PyObject *self, PyObject *args)
+{
+  flam_plot const * x0;
+  char const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_plot_write", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(234), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_plot const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(234), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_plot_write(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_plot_write _cffi_d_flam_plot_write
+#endif
+
+static int32_t _cffi_d_flam_profile_export_trace(flam_profile const * x0, char const * x1)
+{
+  return flam_profile_export_trace(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_profile_export_trace(PyObject *self, PyObject *args)
+{
+  flam_profile const * x0;
+  char const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_profile_export_trace", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(238), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_profile const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(238), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_profile_export_trace(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_profile_export_trace _cffi_d_flam_profile_export_trace
+#endif
+
+static flam_profile * _cffi_d_flam_profiler_stop(void)
+{
+  return flam_profiler_stop();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_profiler_stop(PyObject *self, PyObject *noarg)
+{
+  flam_profile * result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_profiler_stop(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(344));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_profiler_stop _cffi_d_flam_profiler_stop
+#endif
+
+static int32_t _cffi_d_flam_progress_draw(flam_progress * x0)
+{
+  return flam_progress_draw(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_progress_draw(PyObject *self, PyObject *arg0)
+{
+  flam_progress * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(242), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(242), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_progress_draw(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_progress_draw _cffi_d_flam_progress_draw
+#endif
+
+static int32_t _cffi_d_flam_progress_finish(flam_progress * x0)
+{
+  return flam_progress_finish(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_progress_finish(PyObject *self, PyObject *arg0)
+{
+  flam_progress * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(242), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(242), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_progress_finish(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_progress_finish _cffi_d_flam_progress_finish
+#endif
+
+static int32_t _cffi_d_flam_progress_say(flam_progress * x0, char const * x1)
+{
+  return flam_progress_say(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_progress_say(PyObject *self, PyObject *args)
+{
+  flam_progress * x0;
+  char const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_progress_say", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(242), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(242), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_progress_say(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_progress_say _cffi_d_flam_progress_say
+#endif
+
+static int32_t _cffi_d_flam_progress_to_jsonl(flam_progress * x0, char const * x1, double x2)
+{
+  return flam_progress_to_jsonl(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_progress_to_jsonl(PyObject *self, PyObject *args)
+{
+  flam_progress * x0;
+  char const * x1;
+  double x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_progress_to_jsonl", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(242), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(242), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_progress_to_jsonl(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_progress_to_jsonl _cffi_d_flam_progress_to_jsonl
 #endif
 
 static flam_tensor * _cffi_d_flam_quantile(flam_tensor const * x0, flam_tensor const * x1, int64_t const * x2, int32_t x3, int32_t x4)
@@ -3532,28 +3952,28 @@ _cffi_f_flam_quantile(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg2, (char **)&x2);
+      _cffi_type(32), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3573,7 +3993,7 @@ _cffi_f_flam_quantile(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3610,28 +4030,28 @@ _cffi_f_flam_quantile_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg2, (char **)&x2);
+      _cffi_type(32), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3645,10 +4065,10 @@ _cffi_f_flam_quantile_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(17), arg5, (char **)&x5);
+      _cffi_type(21), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(17), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(21), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3660,7 +4080,7 @@ _cffi_f_flam_quantile_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3693,37 +4113,37 @@ _cffi_f_flam_repeat_interleave_each(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg1, (char **)&x1);
+      _cffi_type(18), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg2, (char **)&x2);
+      _cffi_type(32), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg3, (char **)&x3);
+      _cffi_type(32), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3735,7 +4155,7 @@ _cffi_f_flam_repeat_interleave_each(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3764,19 +4184,19 @@ _cffi_f_flam_save(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg0, (char **)&x0);
+      _cffi_type(180), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(180), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1), arg1, (char **)&x1);
+      _cffi_type(5), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3817,19 +4237,19 @@ _cffi_f_flam_scheduler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(227), arg0, (char **)&x0);
+      _cffi_type(254), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(227), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(254), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(173), arg1, (char **)&x1);
+      _cffi_type(180), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(173), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3864,10 +4284,10 @@ _cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(227), arg0, (char **)&x0);
+      _cffi_type(254), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(227), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(254), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3932,10 +4352,10 @@ _cffi_f_flam_stream_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(169), arg0, (char **)&x0);
+      _cffi_type(176), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(169), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(176), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3976,19 +4396,19 @@ _cffi_f_flam_stream_wait_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(169), arg0, (char **)&x0);
+      _cffi_type(176), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(169), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(176), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(169), arg1, (char **)&x1);
+      _cffi_type(176), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(169), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(176), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4031,28 +4451,28 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(260), arg1, (char **)&x1);
+      _cffi_type(287), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(260), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(287), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(261), arg2, (char **)&x2);
+      _cffi_type(288), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(261), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(288), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4101,19 +4521,19 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(137), arg0, (char **)&x0);
+      _cffi_type(141), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(137), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(141), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg1, (char **)&x1);
+      _cffi_type(32), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4141,7 +4561,7 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4170,19 +4590,19 @@ _cffi_f_flam_tensor_host_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(199), arg1, (char **)&x1);
+      _cffi_type(206), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(199), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(206), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4223,19 +4643,19 @@ _cffi_f_flam_tensor_item_f64(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(177), arg1, (char **)&x1);
+      _cffi_type(184), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(177), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(184), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4276,19 +4696,19 @@ _cffi_f_flam_tensor_item_i64(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(183), arg1, (char **)&x1);
+      _cffi_type(190), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(183), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(190), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4323,10 +4743,10 @@ _cffi_f_flam_tensor_pin_memory(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4338,7 +4758,7 @@ _cffi_f_flam_tensor_pin_memory(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4369,19 +4789,19 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(286), arg1, (char **)&x1);
+      _cffi_type(313), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(286), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(313), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4432,10 +4852,10 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4463,7 +4883,7 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4522,7 +4942,7 @@ _cffi_f_flam_tril_indices(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   return pyresult;
 }
 #else
@@ -4580,7 +5000,7 @@ _cffi_f_flam_triu_indices(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
   return pyresult;
 }
 #else
@@ -4612,19 +5032,19 @@ _cffi_f_flam_unique(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg1, (char **)&x1);
+      _cffi_type(32), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4644,7 +5064,7 @@ _cffi_f_flam_unique(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(323));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(356));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4677,19 +5097,19 @@ _cffi_f_flam_unique_consecutive(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(18), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(28), arg1, (char **)&x1);
+      _cffi_type(32), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(28), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4709,7 +5129,7 @@ _cffi_f_flam_unique_consecutive(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(323));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(356));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4827,6 +5247,31 @@ static void _cffi_checkfld__flam_module_vtable(flam_module_vtable *p)
 struct _cffi_align__flam_module_vtable { char x; flam_module_vtable y; };
 
 _CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_profiler_options(flam_profiler_options *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_profiler_options.struct_size' is an integer */
+  (void)((p->record_shapes) | 0);  /* check that 'flam_profiler_options.record_shapes' is an integer */
+  (void)((p->profile_memory) | 0);  /* check that 'flam_profiler_options.profile_memory' is an integer */
+  (void)((p->with_modules) | 0);  /* check that 'flam_profiler_options.with_modules' is an integer */
+  (void)((p->device_time) | 0);  /* check that 'flam_profiler_options.device_time' is an integer */
+}
+struct _cffi_align__flam_profiler_options { char x; flam_profiler_options y; };
+
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_progress_callback(flam_progress_callback *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_progress_callback.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, char const *, char const *, char const *) = &p->show; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_progress_callback { char x; flam_progress_callback y; };
+
+_CFFI_UNUSED_FN
 static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 {
   /* only to generate compile-time warnings or errors */
@@ -4839,174 +5284,199 @@ static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 244), (void *)_cffi_d_flam_backward },
-  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 86), (void *)_cffi_d_flam_bincount },
-  { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 37), (void *)_cffi_d_flam_clip_grad_norm_ },
-  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 124), (void *)_cffi_d_flam_combinations },
-  { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 21), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_embedding_bag },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 271), (void *)_cffi_d_flam_equal },
-  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 164), (void *)_cffi_d_flam_event_synchronize },
-  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 167), (void *)_cffi_d_flam_event_wait },
-  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_grad },
-  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 175), (void *)_cffi_d_flam_grad_scaler_get_scale },
-  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 171), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
-  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
-  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 179), (void *)_cffi_d_flam_grad_scaler_skipped },
-  { "flam_grad_scaler_state_dict", (void *)_cffi_f_flam_grad_scaler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 4), (void *)_cffi_d_flam_grad_scaler_state_dict },
-  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 111), (void *)_cffi_d_flam_histc },
-  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 117), (void *)_cffi_d_flam_histc_out },
-  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_index },
-  { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 26), (void *)_cffi_d_flam_index_put_ },
-  { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 0), (void *)_cffi_d_flam_load },
-  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 196), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 294), (void *)_cffi_d_flam_loader_release },
-  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_loader_seek },
-  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 191), (void *)_cffi_d_flam_loader_wait },
-  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_masked_scatter },
-  { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_masked_scatter_ },
-  { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 47), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 292), (void *)_cffi_d_flam_memory_empty_pinned_cache },
-  { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 12), (void *)_cffi_d_flam_module_call },
-  { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 7), (void *)_cffi_d_flam_module_forward },
-  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_module_load_state_dict },
-  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_module_to },
-  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 65), (void *)_cffi_d_flam_nanquantile },
-  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 72), (void *)_cffi_d_flam_nanquantile_out },
-  { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_nonzero },
-  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 155), (void *)_cffi_d_flam_nonzero_tuple },
-  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 107), (void *)_cffi_d_flam_one_hot },
-  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 222), (void *)_cffi_d_flam_optimizer_load_state_dict },
-  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 217), (void *)_cffi_d_flam_optimizer_step_closure },
-  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 65), (void *)_cffi_d_flam_quantile },
-  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 72), (void *)_cffi_d_flam_quantile_out },
-  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 80), (void *)_cffi_d_flam_repeat_interleave_each },
-  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 233), (void *)_cffi_d_flam_save },
-  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_scheduler_load_state_dict },
-  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 226), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 237), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 240), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 258), (void *)_cffi_d_flam_tensor_format },
-  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 136), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 280), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 254), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 276), (void *)_cffi_d_flam_tensor_item_i64 },
-  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_tensor_to_host },
-  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 91), (void *)_cffi_d_flam_to },
-  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_tril_indices },
-  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_triu_indices },
-  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_unique },
-  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_unique_consecutive },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 290), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 271), (void *)_cffi_d_flam_backward },
+  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 90), (void *)_cffi_d_flam_bincount },
+  { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 41), (void *)_cffi_d_flam_clip_grad_norm_ },
+  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_combinations },
+  { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 25), (void *)_cffi_d_flam_copy_ },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 316), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_embedding_bag },
+  { "flam_environment", (void *)_cffi_f_flam_environment, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 0), (void *)_cffi_d_flam_environment },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 298), (void *)_cffi_d_flam_equal },
+  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 171), (void *)_cffi_d_flam_event_synchronize },
+  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 174), (void *)_cffi_d_flam_event_wait },
+  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_grad },
+  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 182), (void *)_cffi_d_flam_grad_scaler_get_scale },
+  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 178), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
+  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 192), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
+  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 186), (void *)_cffi_d_flam_grad_scaler_skipped },
+  { "flam_grad_scaler_state_dict", (void *)_cffi_f_flam_grad_scaler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 8), (void *)_cffi_d_flam_grad_scaler_state_dict },
+  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 115), (void *)_cffi_d_flam_histc },
+  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 121), (void *)_cffi_d_flam_histc_out },
+  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 102), (void *)_cffi_d_flam_index },
+  { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 30), (void *)_cffi_d_flam_index_put_ },
+  { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 4), (void *)_cffi_d_flam_load },
+  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_loader_next },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 321), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 208), (void *)_cffi_d_flam_loader_seek },
+  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_loader_wait },
+  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 55), (void *)_cffi_d_flam_masked_scatter },
+  { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 20), (void *)_cffi_d_flam_masked_scatter_ },
+  { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_masked_select },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 316), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 319), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_timeline", (void *)_cffi_f_flam_memory_timeline, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 168), (void *)_cffi_d_flam_memory_timeline },
+  { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_module_call },
+  { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 11), (void *)_cffi_d_flam_module_forward },
+  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 213), (void *)_cffi_d_flam_module_load_state_dict },
+  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_module_to },
+  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_nanquantile },
+  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_nanquantile_out },
+  { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 48), (void *)_cffi_d_flam_nonzero },
+  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 159), (void *)_cffi_d_flam_nonzero_tuple },
+  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 111), (void *)_cffi_d_flam_one_hot },
+  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_optimizer_load_state_dict },
+  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_optimizer_step_closure },
+  { "flam_plot_write", (void *)_cffi_f_flam_plot_write, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 233), (void *)_cffi_d_flam_plot_write },
+  { "flam_profile_export_trace", (void *)_cffi_f_flam_profile_export_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_profile_export_trace },
+  { "flam_profiler_stop", (void *)_cffi_f_flam_profiler_stop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2), (void *)_cffi_d_flam_profiler_stop },
+  { "flam_progress_draw", (void *)_cffi_f_flam_progress_draw, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 241), (void *)_cffi_d_flam_progress_draw },
+  { "flam_progress_finish", (void *)_cffi_f_flam_progress_finish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 241), (void *)_cffi_d_flam_progress_finish },
+  { "flam_progress_say", (void *)_cffi_f_flam_progress_say, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 244), (void *)_cffi_d_flam_progress_say },
+  { "flam_progress_to_jsonl", (void *)_cffi_f_flam_progress_to_jsonl, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 248), (void *)_cffi_d_flam_progress_to_jsonl },
+  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_quantile },
+  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_quantile_out },
+  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 84), (void *)_cffi_d_flam_repeat_interleave_each },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 260), (void *)_cffi_d_flam_save },
+  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 256), (void *)_cffi_d_flam_scheduler_load_state_dict },
+  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 253), (void *)_cffi_d_flam_scheduler_step },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 316), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 264), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_tensor_format },
+  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 140), (void *)_cffi_d_flam_tensor_from_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 307), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 281), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 303), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 48), (void *)_cffi_d_flam_tensor_pin_memory },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 95), (void *)_cffi_d_flam_to },
+  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 133), (void *)_cffi_d_flam_tril_indices },
+  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 133), (void *)_cffi_d_flam_triu_indices },
+  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_unique },
+  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_unique_consecutive },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 298, _CFFI_F_EXTERNAL,
+  { "flam_closure", 325, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset", 299, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 326, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 300, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 327, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 301, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 328, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 302, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 329, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 303, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 330, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 304, _CFFI_F_EXTERNAL,
+  { "flam_function", 331, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 305, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 332, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_grad_scaler", 306, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 333, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 307, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 334, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 308, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 335, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 309, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 336, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 310, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 337, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 311, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 338, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 312, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 339, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 313, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 340, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 314, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 341, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 315, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 342, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_rate_callback", 316, _CFFI_F_EXTERNAL,
+  { "flam_plot", 343, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 317, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_profile", 345, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 318, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_profiler_options", 346, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 320, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_progress", 347, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 321, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_progress_callback", 348, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 322, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_rate_callback", 349, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 324, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 350, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_scheduler", 351, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_state", 353, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_stream", 354, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_tensor", 355, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_tensor_list", 357, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
-  { "flam_activation", 2 },
-  { "flam_bag", 2 },
-  { "flam_bool", 2 },
-  { "flam_cdist_mode", 2 },
-  { "flam_closure", 298 },
-  { "flam_cycle", 2 },
-  { "flam_dataset", 299 },
-  { "flam_dataset_vtable", 300 },
-  { "flam_device", 2 },
-  { "flam_device_type", 2 },
-  { "flam_dtype", 2 },
-  { "flam_error", 301 },
-  { "flam_event", 302 },
-  { "flam_fan", 2 },
-  { "flam_format_options", 303 },
-  { "flam_function", 304 },
-  { "flam_gelu_form", 2 },
-  { "flam_generator", 305 },
-  { "flam_grad_scaler", 306 },
-  { "flam_grid_padding", 2 },
-  { "flam_hook", 307 },
-  { "flam_hook_callback", 308 },
-  { "flam_hook_moment", 2 },
-  { "flam_index_kind", 2 },
-  { "flam_interpolation", 2 },
-  { "flam_loader", 309 },
-  { "flam_loader_options", 310 },
-  { "flam_meshgrid_indexing", 2 },
-  { "flam_module", 311 },
-  { "flam_module_hook", 312 },
-  { "flam_module_vtable", 313 },
-  { "flam_node", 314 },
-  { "flam_optimizer", 315 },
-  { "flam_padding", 2 },
-  { "flam_quantile_interpolation", 2 },
-  { "flam_rate_callback", 316 },
-  { "flam_recurrent", 2 },
-  { "flam_reduction", 2 },
-  { "flam_rounding", 2 },
-  { "flam_saved", 317 },
-  { "flam_scatter_rule", 2 },
-  { "flam_scheduler", 318 },
-  { "flam_scope", 187 },
-  { "flam_side", 2 },
-  { "flam_state", 320 },
-  { "flam_status", 2 },
-  { "flam_stream", 321 },
-  { "flam_tensor", 322 },
-  { "flam_tensor_list", 324 },
+  { "flam_activation", 6 },
+  { "flam_bag", 6 },
+  { "flam_bool", 6 },
+  { "flam_cdist_mode", 6 },
+  { "flam_closure", 325 },
+  { "flam_cycle", 6 },
+  { "flam_dataset", 326 },
+  { "flam_dataset_vtable", 327 },
+  { "flam_device", 6 },
+  { "flam_device_type", 6 },
+  { "flam_dtype", 6 },
+  { "flam_error", 328 },
+  { "flam_event", 329 },
+  { "flam_fan", 6 },
+  { "flam_format_options", 330 },
+  { "flam_function", 331 },
+  { "flam_gelu_form", 6 },
+  { "flam_generator", 332 },
+  { "flam_grad_scaler", 333 },
+  { "flam_grid_padding", 6 },
+  { "flam_hook", 334 },
+  { "flam_hook_callback", 335 },
+  { "flam_hook_moment", 6 },
+  { "flam_index_kind", 6 },
+  { "flam_interpolation", 6 },
+  { "flam_loader", 336 },
+  { "flam_loader_options", 337 },
+  { "flam_meshgrid_indexing", 6 },
+  { "flam_module", 338 },
+  { "flam_module_hook", 339 },
+  { "flam_module_vtable", 340 },
+  { "flam_node", 341 },
+  { "flam_optimizer", 342 },
+  { "flam_padding", 6 },
+  { "flam_plot", 343 },
+  { "flam_profile", 345 },
+  { "flam_profiler_options", 346 },
+  { "flam_progress", 347 },
+  { "flam_progress_callback", 348 },
+  { "flam_progress_style", 6 },
+  { "flam_quantile_interpolation", 6 },
+  { "flam_rate_callback", 349 },
+  { "flam_recurrent", 6 },
+  { "flam_reduction", 6 },
+  { "flam_rounding", 6 },
+  { "flam_saved", 350 },
+  { "flam_scatter_rule", 6 },
+  { "flam_scheduler", 351 },
+  { "flam_scope", 194 },
+  { "flam_side", 6 },
+  { "flam_state", 353 },
+  { "flam_status", 6 },
+  { "flam_stream", 354 },
+  { "flam_tensor", 355 },
+  { "flam_tensor_list", 357 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -5021,12 +5491,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  63,  /* num_globals */
-  25,  /* num_struct_unions */
+  72,  /* num_globals */
+  30,  /* num_struct_unions */
   0,  /* num_enums */
-  49,  /* num_typenames */
+  55,  /* num_typenames */
   _cffi_includes,
-  326,  /* num_types */
+  359,  /* num_types */
   0,  /* flags */
 };
 

@@ -10,194 +10,194 @@ extern "C" {
 
 flam_tensor *flam_relu(const flam_tensor *input) {
   if (!input) return null_operand("flam_relu", "input"), nullptr;
-  return guard_handle("flam_relu", [&] { return flambeau::ops::relu(as_tensor(input)); });
+  return guard_op("flam_relu", [&] { return flambeau::ops::relu(as_tensor(input)); });
 }
 
 flam_tensor *flam_relu_(flam_tensor *input) {
   if (!input) return null_operand("flam_relu_", "input"), nullptr;
-  return guard_handle("flam_relu_", [&] { return flambeau::ops::relu_(as_tensor(input)); });
+  return guard_op("flam_relu_", [&] { return flambeau::ops::relu_(as_tensor(input)); });
 }
 
 flam_tensor *flam_leaky_relu(const flam_tensor *input, double negative_slope) {
   if (!input) return null_operand("flam_leaky_relu", "input"), nullptr;
-  return guard_handle("flam_leaky_relu", [&] { return flambeau::ops::leaky_relu(as_tensor(input), negative_slope); });
+  return guard_op("flam_leaky_relu", [&] { return flambeau::ops::leaky_relu(as_tensor(input), negative_slope); });
 }
 
 flam_tensor *flam_leaky_relu_(flam_tensor *input, double negative_slope) {
   if (!input) return null_operand("flam_leaky_relu_", "input"), nullptr;
-  return guard_handle("flam_leaky_relu_", [&] { return flambeau::ops::leaky_relu_(as_tensor(input), negative_slope); });
+  return guard_op("flam_leaky_relu_", [&] { return flambeau::ops::leaky_relu_(as_tensor(input), negative_slope); });
 }
 
 flam_tensor *flam_elu(const flam_tensor *input, double alpha) {
   if (!input) return null_operand("flam_elu", "input"), nullptr;
-  return guard_handle("flam_elu", [&] { return flambeau::ops::elu(as_tensor(input), alpha); });
+  return guard_op("flam_elu", [&] { return flambeau::ops::elu(as_tensor(input), alpha); });
 }
 
 flam_tensor *flam_elu_(flam_tensor *input, double alpha) {
   if (!input) return null_operand("flam_elu_", "input"), nullptr;
-  return guard_handle("flam_elu_", [&] { return flambeau::ops::elu_(as_tensor(input), alpha); });
+  return guard_op("flam_elu_", [&] { return flambeau::ops::elu_(as_tensor(input), alpha); });
 }
 
 flam_tensor *flam_selu(const flam_tensor *input) {
   if (!input) return null_operand("flam_selu", "input"), nullptr;
-  return guard_handle("flam_selu", [&] { return flambeau::ops::selu(as_tensor(input)); });
+  return guard_op("flam_selu", [&] { return flambeau::ops::selu(as_tensor(input)); });
 }
 
 flam_tensor *flam_selu_(flam_tensor *input) {
   if (!input) return null_operand("flam_selu_", "input"), nullptr;
-  return guard_handle("flam_selu_", [&] { return flambeau::ops::selu_(as_tensor(input)); });
+  return guard_op("flam_selu_", [&] { return flambeau::ops::selu_(as_tensor(input)); });
 }
 
 flam_tensor *flam_celu(const flam_tensor *input, double alpha) {
   if (!input) return null_operand("flam_celu", "input"), nullptr;
-  return guard_handle("flam_celu", [&] { return flambeau::ops::celu(as_tensor(input), alpha); });
+  return guard_op("flam_celu", [&] { return flambeau::ops::celu(as_tensor(input), alpha); });
 }
 
 flam_tensor *flam_celu_(flam_tensor *input, double alpha) {
   if (!input) return null_operand("flam_celu_", "input"), nullptr;
-  return guard_handle("flam_celu_", [&] { return flambeau::ops::celu_(as_tensor(input), alpha); });
+  return guard_op("flam_celu_", [&] { return flambeau::ops::celu_(as_tensor(input), alpha); });
 }
 
 flam_tensor *flam_gelu(const flam_tensor *input, flam_gelu_form approximate) {
   if (!input) return null_operand("flam_gelu", "input"), nullptr;
-  return guard_handle("flam_gelu", [&] { return flambeau::ops::gelu(as_tensor(input), as_flam_gelu_form(approximate)); });
+  return guard_op("flam_gelu", [&] { return flambeau::ops::gelu(as_tensor(input), as_flam_gelu_form(approximate)); });
 }
 
 flam_tensor *flam_silu(const flam_tensor *input) {
   if (!input) return null_operand("flam_silu", "input"), nullptr;
-  return guard_handle("flam_silu", [&] { return flambeau::ops::silu(as_tensor(input)); });
+  return guard_op("flam_silu", [&] { return flambeau::ops::silu(as_tensor(input)); });
 }
 
 flam_tensor *flam_silu_(flam_tensor *input) {
   if (!input) return null_operand("flam_silu_", "input"), nullptr;
-  return guard_handle("flam_silu_", [&] { return flambeau::ops::silu_(as_tensor(input)); });
+  return guard_op("flam_silu_", [&] { return flambeau::ops::silu_(as_tensor(input)); });
 }
 
 flam_tensor *flam_mish(const flam_tensor *input) {
   if (!input) return null_operand("flam_mish", "input"), nullptr;
-  return guard_handle("flam_mish", [&] { return flambeau::ops::mish(as_tensor(input)); });
+  return guard_op("flam_mish", [&] { return flambeau::ops::mish(as_tensor(input)); });
 }
 
 flam_tensor *flam_mish_(flam_tensor *input) {
   if (!input) return null_operand("flam_mish_", "input"), nullptr;
-  return guard_handle("flam_mish_", [&] { return flambeau::ops::mish_(as_tensor(input)); });
+  return guard_op("flam_mish_", [&] { return flambeau::ops::mish_(as_tensor(input)); });
 }
 
 flam_tensor *flam_softplus(const flam_tensor *input, double beta, double threshold) {
   if (!input) return null_operand("flam_softplus", "input"), nullptr;
-  return guard_handle("flam_softplus", [&] { return flambeau::ops::softplus(as_tensor(input), beta, threshold); });
+  return guard_op("flam_softplus", [&] { return flambeau::ops::softplus(as_tensor(input), beta, threshold); });
 }
 
 flam_tensor *flam_relu6(const flam_tensor *input) {
   if (!input) return null_operand("flam_relu6", "input"), nullptr;
-  return guard_handle("flam_relu6", [&] { return flambeau::ops::relu6(as_tensor(input)); });
+  return guard_op("flam_relu6", [&] { return flambeau::ops::relu6(as_tensor(input)); });
 }
 
 flam_tensor *flam_relu6_(flam_tensor *input) {
   if (!input) return null_operand("flam_relu6_", "input"), nullptr;
-  return guard_handle("flam_relu6_", [&] { return flambeau::ops::relu6_(as_tensor(input)); });
+  return guard_op("flam_relu6_", [&] { return flambeau::ops::relu6_(as_tensor(input)); });
 }
 
 flam_tensor *flam_hardtanh(const flam_tensor *input, double min_val, double max_val) {
   if (!input) return null_operand("flam_hardtanh", "input"), nullptr;
-  return guard_handle("flam_hardtanh", [&] { return flambeau::ops::hardtanh(as_tensor(input), min_val, max_val); });
+  return guard_op("flam_hardtanh", [&] { return flambeau::ops::hardtanh(as_tensor(input), min_val, max_val); });
 }
 
 flam_tensor *flam_hardtanh_(flam_tensor *input, double min_val, double max_val) {
   if (!input) return null_operand("flam_hardtanh_", "input"), nullptr;
-  return guard_handle("flam_hardtanh_", [&] { return flambeau::ops::hardtanh_(as_tensor(input), min_val, max_val); });
+  return guard_op("flam_hardtanh_", [&] { return flambeau::ops::hardtanh_(as_tensor(input), min_val, max_val); });
 }
 
 flam_tensor *flam_hardsigmoid(const flam_tensor *input) {
   if (!input) return null_operand("flam_hardsigmoid", "input"), nullptr;
-  return guard_handle("flam_hardsigmoid", [&] { return flambeau::ops::hardsigmoid(as_tensor(input)); });
+  return guard_op("flam_hardsigmoid", [&] { return flambeau::ops::hardsigmoid(as_tensor(input)); });
 }
 
 flam_tensor *flam_hardsigmoid_(flam_tensor *input) {
   if (!input) return null_operand("flam_hardsigmoid_", "input"), nullptr;
-  return guard_handle("flam_hardsigmoid_", [&] { return flambeau::ops::hardsigmoid_(as_tensor(input)); });
+  return guard_op("flam_hardsigmoid_", [&] { return flambeau::ops::hardsigmoid_(as_tensor(input)); });
 }
 
 flam_tensor *flam_hardswish(const flam_tensor *input) {
   if (!input) return null_operand("flam_hardswish", "input"), nullptr;
-  return guard_handle("flam_hardswish", [&] { return flambeau::ops::hardswish(as_tensor(input)); });
+  return guard_op("flam_hardswish", [&] { return flambeau::ops::hardswish(as_tensor(input)); });
 }
 
 flam_tensor *flam_hardswish_(flam_tensor *input) {
   if (!input) return null_operand("flam_hardswish_", "input"), nullptr;
-  return guard_handle("flam_hardswish_", [&] { return flambeau::ops::hardswish_(as_tensor(input)); });
+  return guard_op("flam_hardswish_", [&] { return flambeau::ops::hardswish_(as_tensor(input)); });
 }
 
 flam_tensor *flam_logsigmoid(const flam_tensor *input) {
   if (!input) return null_operand("flam_logsigmoid", "input"), nullptr;
-  return guard_handle("flam_logsigmoid", [&] { return flambeau::ops::logsigmoid(as_tensor(input)); });
+  return guard_op("flam_logsigmoid", [&] { return flambeau::ops::logsigmoid(as_tensor(input)); });
 }
 
 flam_tensor *flam_threshold(const flam_tensor *input, double threshold, double value) {
   if (!input) return null_operand("flam_threshold", "input"), nullptr;
-  return guard_handle("flam_threshold", [&] { return flambeau::ops::threshold(as_tensor(input), threshold, value); });
+  return guard_op("flam_threshold", [&] { return flambeau::ops::threshold(as_tensor(input), threshold, value); });
 }
 
 flam_tensor *flam_threshold_(flam_tensor *input, double threshold, double value) {
   if (!input) return null_operand("flam_threshold_", "input"), nullptr;
-  return guard_handle("flam_threshold_", [&] { return flambeau::ops::threshold_(as_tensor(input), threshold, value); });
+  return guard_op("flam_threshold_", [&] { return flambeau::ops::threshold_(as_tensor(input), threshold, value); });
 }
 
 flam_tensor *flam_softsign(const flam_tensor *input) {
   if (!input) return null_operand("flam_softsign", "input"), nullptr;
-  return guard_handle("flam_softsign", [&] { return flambeau::ops::softsign(as_tensor(input)); });
+  return guard_op("flam_softsign", [&] { return flambeau::ops::softsign(as_tensor(input)); });
 }
 
 flam_tensor *flam_tanhshrink(const flam_tensor *input) {
   if (!input) return null_operand("flam_tanhshrink", "input"), nullptr;
-  return guard_handle("flam_tanhshrink", [&] { return flambeau::ops::tanhshrink(as_tensor(input)); });
+  return guard_op("flam_tanhshrink", [&] { return flambeau::ops::tanhshrink(as_tensor(input)); });
 }
 
 flam_tensor *flam_softmax(const flam_tensor *input, int64_t dim, flam_dtype dtype) {
   if (!input) return null_operand("flam_softmax", "input"), nullptr;
-  return guard_handle("flam_softmax", [&] { return flambeau::ops::softmax(as_tensor(input), dim, as_dtype(dtype)); });
+  return guard_op("flam_softmax", [&] { return flambeau::ops::softmax(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_log_softmax(const flam_tensor *input, int64_t dim, flam_dtype dtype) {
   if (!input) return null_operand("flam_log_softmax", "input"), nullptr;
-  return guard_handle("flam_log_softmax", [&] { return flambeau::ops::log_softmax(as_tensor(input), dim, as_dtype(dtype)); });
+  return guard_op("flam_log_softmax", [&] { return flambeau::ops::log_softmax(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_glu(const flam_tensor *input, int64_t dim) {
   if (!input) return null_operand("flam_glu", "input"), nullptr;
-  return guard_handle("flam_glu", [&] { return flambeau::ops::glu(as_tensor(input), dim); });
+  return guard_op("flam_glu", [&] { return flambeau::ops::glu(as_tensor(input), dim); });
 }
 
 flam_tensor *flam_prelu(const flam_tensor *input, const flam_tensor *weight) {
   if (!input) return null_operand("flam_prelu", "input"), nullptr;
   if (!weight) return null_operand("flam_prelu", "weight"), nullptr;
-  return guard_handle("flam_prelu", [&] { return flambeau::ops::prelu(as_tensor(input), as_tensor(weight)); });
+  return guard_op("flam_prelu", [&] { return flambeau::ops::prelu(as_tensor(input), as_tensor(weight)); });
 }
 
 flam_tensor *flam_rrelu(const flam_tensor *input, double lower, double upper, flam_bool training) {
   if (!input) return null_operand("flam_rrelu", "input"), nullptr;
-  return guard_handle("flam_rrelu", [&] { return flambeau::ops::rrelu(as_tensor(input), lower, upper, training != 0); });
+  return guard_op("flam_rrelu", [&] { return flambeau::ops::rrelu(as_tensor(input), lower, upper, training != 0); });
 }
 
 flam_tensor *flam_rrelu_(flam_tensor *input, double lower, double upper, flam_bool training) {
   if (!input) return null_operand("flam_rrelu_", "input"), nullptr;
-  return guard_handle("flam_rrelu_", [&] { return flambeau::ops::rrelu_(as_tensor(input), lower, upper, training != 0); });
+  return guard_op("flam_rrelu_", [&] { return flambeau::ops::rrelu_(as_tensor(input), lower, upper, training != 0); });
 }
 
 flam_tensor *flam_hardshrink(const flam_tensor *input, double lambd) {
   if (!input) return null_operand("flam_hardshrink", "input"), nullptr;
-  return guard_handle("flam_hardshrink", [&] { return flambeau::ops::hardshrink(as_tensor(input), lambd); });
+  return guard_op("flam_hardshrink", [&] { return flambeau::ops::hardshrink(as_tensor(input), lambd); });
 }
 
 flam_tensor *flam_softshrink(const flam_tensor *input, double lambd) {
   if (!input) return null_operand("flam_softshrink", "input"), nullptr;
-  return guard_handle("flam_softshrink", [&] { return flambeau::ops::softshrink(as_tensor(input), lambd); });
+  return guard_op("flam_softshrink", [&] { return flambeau::ops::softshrink(as_tensor(input), lambd); });
 }
 
 flam_tensor *flam_gumbel_softmax(const flam_tensor *input, double tau, flam_bool hard, double eps,
     int64_t dim) {
   if (!input) return null_operand("flam_gumbel_softmax", "input"), nullptr;
-  return guard_handle("flam_gumbel_softmax", [&] { return flambeau::ops::gumbel_softmax(as_tensor(input), tau, hard != 0, eps, dim); });
+  return guard_op("flam_gumbel_softmax", [&] { return flambeau::ops::gumbel_softmax(as_tensor(input), tau, hard != 0, eps, dim); });
 }
 
 }  // extern "C"

@@ -11,98 +11,98 @@ extern "C" {
 flam_tensor *flam_rot90(const flam_tensor *input, int64_t k, const int64_t *dims, size_t n_dims) {
   if (!input) return null_operand("flam_rot90", "input"), nullptr;
   if (!dims && n_dims) return null_operand("flam_rot90", "dims"), nullptr;
-  return guard_handle("flam_rot90", [&] { return flambeau::ops::rot90(as_tensor(input), k, std::span<const int64_t>(dims, n_dims)); });
+  return guard_op("flam_rot90", [&] { return flambeau::ops::rot90(as_tensor(input), k, std::span<const int64_t>(dims, n_dims)); });
 }
 
 flam_tensor *flam_cartesian_prod(const flam_tensor *const *tensors, size_t n_tensors) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_cartesian_prod", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_cartesian_prod", [&] { return flambeau::ops::cartesian_prod(as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_cartesian_prod", [&] { return flambeau::ops::cartesian_prod(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_combinations(const flam_tensor *input, int64_t r, flam_bool with_replacement) {
   if (!input) return null_operand("flam_combinations", "input"), nullptr;
-  return guard_handle("flam_combinations", [&] { return flambeau::ops::combinations(as_tensor(input), r, with_replacement != 0); });
+  return guard_op("flam_combinations", [&] { return flambeau::ops::combinations(as_tensor(input), r, with_replacement != 0); });
 }
 
 flam_tensor *flam_column_stack(const flam_tensor *const *tensors, size_t n_tensors) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_column_stack", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_column_stack", [&] { return flambeau::ops::column_stack(as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_column_stack", [&] { return flambeau::ops::column_stack(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_column_stack_out(const flam_tensor *const *tensors, size_t n_tensors, flam_tensor
     *out) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_column_stack_out", "tensors or an entry of it"), nullptr;
   if (!out) return null_operand("flam_column_stack_out", "out"), nullptr;
-  return guard_handle("flam_column_stack_out", [&] { return flambeau::ops::column_stack_out(as_tensors(tensors, n_tensors), as_tensor(out)); });
+  return guard_op("flam_column_stack_out", [&] { return flambeau::ops::column_stack_out(as_tensors(tensors, n_tensors), as_tensor(out)); });
 }
 
 flam_tensor_list *flam_tensor_split(const flam_tensor *input, int64_t sections, int64_t dim) {
   if (!input) return null_operand("flam_tensor_split", "input"), nullptr;
-  return guard_handle("flam_tensor_split", [&] { return flambeau::ops::tensor_split(as_tensor(input), sections, dim); });
+  return guard_op("flam_tensor_split", [&] { return flambeau::ops::tensor_split(as_tensor(input), sections, dim); });
 }
 
 flam_tensor_list *flam_tensor_split_at(const flam_tensor *input, const int64_t *indices, size_t
     n_indices, int64_t dim) {
   if (!input) return null_operand("flam_tensor_split_at", "input"), nullptr;
   if (!indices && n_indices) return null_operand("flam_tensor_split_at", "indices"), nullptr;
-  return guard_handle("flam_tensor_split_at", [&] { return flambeau::ops::tensor_split_at(as_tensor(input), std::span<const int64_t>(indices, n_indices), dim); });
+  return guard_op("flam_tensor_split_at", [&] { return flambeau::ops::tensor_split_at(as_tensor(input), std::span<const int64_t>(indices, n_indices), dim); });
 }
 
 flam_tensor_list *flam_hsplit(const flam_tensor *input, int64_t sections) {
   if (!input) return null_operand("flam_hsplit", "input"), nullptr;
-  return guard_handle("flam_hsplit", [&] { return flambeau::ops::hsplit(as_tensor(input), sections); });
+  return guard_op("flam_hsplit", [&] { return flambeau::ops::hsplit(as_tensor(input), sections); });
 }
 
 flam_tensor_list *flam_hsplit_at(const flam_tensor *input, const int64_t *indices, size_t n_indices)
     {
   if (!input) return null_operand("flam_hsplit_at", "input"), nullptr;
   if (!indices && n_indices) return null_operand("flam_hsplit_at", "indices"), nullptr;
-  return guard_handle("flam_hsplit_at", [&] { return flambeau::ops::hsplit_at(as_tensor(input), std::span<const int64_t>(indices, n_indices)); });
+  return guard_op("flam_hsplit_at", [&] { return flambeau::ops::hsplit_at(as_tensor(input), std::span<const int64_t>(indices, n_indices)); });
 }
 
 flam_tensor_list *flam_vsplit(const flam_tensor *input, int64_t sections) {
   if (!input) return null_operand("flam_vsplit", "input"), nullptr;
-  return guard_handle("flam_vsplit", [&] { return flambeau::ops::vsplit(as_tensor(input), sections); });
+  return guard_op("flam_vsplit", [&] { return flambeau::ops::vsplit(as_tensor(input), sections); });
 }
 
 flam_tensor_list *flam_vsplit_at(const flam_tensor *input, const int64_t *indices, size_t n_indices)
     {
   if (!input) return null_operand("flam_vsplit_at", "input"), nullptr;
   if (!indices && n_indices) return null_operand("flam_vsplit_at", "indices"), nullptr;
-  return guard_handle("flam_vsplit_at", [&] { return flambeau::ops::vsplit_at(as_tensor(input), std::span<const int64_t>(indices, n_indices)); });
+  return guard_op("flam_vsplit_at", [&] { return flambeau::ops::vsplit_at(as_tensor(input), std::span<const int64_t>(indices, n_indices)); });
 }
 
 flam_tensor_list *flam_dsplit(const flam_tensor *input, int64_t sections) {
   if (!input) return null_operand("flam_dsplit", "input"), nullptr;
-  return guard_handle("flam_dsplit", [&] { return flambeau::ops::dsplit(as_tensor(input), sections); });
+  return guard_op("flam_dsplit", [&] { return flambeau::ops::dsplit(as_tensor(input), sections); });
 }
 
 flam_tensor_list *flam_dsplit_at(const flam_tensor *input, const int64_t *indices, size_t n_indices)
     {
   if (!input) return null_operand("flam_dsplit_at", "input"), nullptr;
   if (!indices && n_indices) return null_operand("flam_dsplit_at", "indices"), nullptr;
-  return guard_handle("flam_dsplit_at", [&] { return flambeau::ops::dsplit_at(as_tensor(input), std::span<const int64_t>(indices, n_indices)); });
+  return guard_op("flam_dsplit_at", [&] { return flambeau::ops::dsplit_at(as_tensor(input), std::span<const int64_t>(indices, n_indices)); });
 }
 
 flam_tensor *flam_select_scatter(const flam_tensor *input, const flam_tensor *src, int64_t dim,
     int64_t index) {
   if (!input) return null_operand("flam_select_scatter", "input"), nullptr;
   if (!src) return null_operand("flam_select_scatter", "src"), nullptr;
-  return guard_handle("flam_select_scatter", [&] { return flambeau::ops::select_scatter(as_tensor(input), as_tensor(src), dim, index); });
+  return guard_op("flam_select_scatter", [&] { return flambeau::ops::select_scatter(as_tensor(input), as_tensor(src), dim, index); });
 }
 
 flam_tensor *flam_slice_scatter(const flam_tensor *input, const flam_tensor *src, int64_t dim, const
     int64_t *start, const int64_t *end, int64_t step) {
   if (!input) return null_operand("flam_slice_scatter", "input"), nullptr;
   if (!src) return null_operand("flam_slice_scatter", "src"), nullptr;
-  return guard_handle("flam_slice_scatter", [&] { return flambeau::ops::slice_scatter(as_tensor(input), as_tensor(src), dim, as_optional(start), as_optional(end), step); });
+  return guard_op("flam_slice_scatter", [&] { return flambeau::ops::slice_scatter(as_tensor(input), as_tensor(src), dim, as_optional(start), as_optional(end), step); });
 }
 
 flam_tensor *flam_diagonal_scatter(const flam_tensor *input, const flam_tensor *src, int64_t offset,
     int64_t dim1, int64_t dim2) {
   if (!input) return null_operand("flam_diagonal_scatter", "input"), nullptr;
   if (!src) return null_operand("flam_diagonal_scatter", "src"), nullptr;
-  return guard_handle("flam_diagonal_scatter", [&] { return flambeau::ops::diagonal_scatter(as_tensor(input), as_tensor(src), offset, dim1, dim2); });
+  return guard_op("flam_diagonal_scatter", [&] { return flambeau::ops::diagonal_scatter(as_tensor(input), as_tensor(src), offset, dim1, dim2); });
 }
 
 flam_tensor *flam_scatter_reduce(const flam_tensor *input, int64_t dim, const flam_tensor *index,
@@ -110,7 +110,7 @@ flam_tensor *flam_scatter_reduce(const flam_tensor *input, int64_t dim, const fl
   if (!input) return null_operand("flam_scatter_reduce", "input"), nullptr;
   if (!index) return null_operand("flam_scatter_reduce", "index"), nullptr;
   if (!src) return null_operand("flam_scatter_reduce", "src"), nullptr;
-  return guard_handle("flam_scatter_reduce", [&] { return flambeau::ops::scatter_reduce(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_flam_scatter_rule(reduce), include_self != 0); });
+  return guard_op("flam_scatter_reduce", [&] { return flambeau::ops::scatter_reduce(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_flam_scatter_rule(reduce), include_self != 0); });
 }
 
 flam_tensor *flam_scatter_reduce_(flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -118,7 +118,7 @@ flam_tensor *flam_scatter_reduce_(flam_tensor *input, int64_t dim, const flam_te
   if (!input) return null_operand("flam_scatter_reduce_", "input"), nullptr;
   if (!index) return null_operand("flam_scatter_reduce_", "index"), nullptr;
   if (!src) return null_operand("flam_scatter_reduce_", "src"), nullptr;
-  return guard_handle("flam_scatter_reduce_", [&] { return flambeau::ops::scatter_reduce_(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_flam_scatter_rule(reduce), include_self != 0); });
+  return guard_op("flam_scatter_reduce_", [&] { return flambeau::ops::scatter_reduce_(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_flam_scatter_rule(reduce), include_self != 0); });
 }
 
 flam_tensor *flam_scatter_reduce_out(const flam_tensor *input, int64_t dim, const flam_tensor
@@ -128,21 +128,21 @@ flam_tensor *flam_scatter_reduce_out(const flam_tensor *input, int64_t dim, cons
   if (!index) return null_operand("flam_scatter_reduce_out", "index"), nullptr;
   if (!src) return null_operand("flam_scatter_reduce_out", "src"), nullptr;
   if (!out) return null_operand("flam_scatter_reduce_out", "out"), nullptr;
-  return guard_handle("flam_scatter_reduce_out", [&] { return flambeau::ops::scatter_reduce_out(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_flam_scatter_rule(reduce), include_self != 0, as_tensor(out)); });
+  return guard_op("flam_scatter_reduce_out", [&] { return flambeau::ops::scatter_reduce_out(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_flam_scatter_rule(reduce), include_self != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_repeat_interleave_each(const flam_tensor *input, const flam_tensor *repeats, const
     int64_t *dim, const int64_t *output_size) {
   if (!input) return null_operand("flam_repeat_interleave_each", "input"), nullptr;
   if (!repeats) return null_operand("flam_repeat_interleave_each", "repeats"), nullptr;
-  return guard_handle("flam_repeat_interleave_each", [&] { return flambeau::ops::repeat_interleave_each(as_tensor(input), as_tensor(repeats), as_optional(dim), as_optional(output_size)); });
+  return guard_op("flam_repeat_interleave_each", [&] { return flambeau::ops::repeat_interleave_each(as_tensor(input), as_tensor(repeats), as_optional(dim), as_optional(output_size)); });
 }
 
 flam_tensor *flam_fill_diagonal_(flam_tensor *input, const flam_tensor *fill_value, flam_bool wrap)
     {
   if (!input) return null_operand("flam_fill_diagonal_", "input"), nullptr;
   if (!fill_value) return null_operand("flam_fill_diagonal_", "fill_value"), nullptr;
-  return guard_handle("flam_fill_diagonal_", [&] { return flambeau::ops::fill_diagonal_(as_tensor(input), as_tensor(fill_value), wrap != 0); });
+  return guard_op("flam_fill_diagonal_", [&] { return flambeau::ops::fill_diagonal_(as_tensor(input), as_tensor(fill_value), wrap != 0); });
 }
 
 }  // extern "C"

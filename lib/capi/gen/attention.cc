@@ -14,7 +14,7 @@ flam_tensor *flam_scaled_dot_product_attention(const flam_tensor *query, const f
   if (!key) return null_operand("flam_scaled_dot_product_attention", "key"), nullptr;
   if (!value) return null_operand("flam_scaled_dot_product_attention", "value"), nullptr;
   if (t_error && !attn_mask) return nullptr;
-  return guard_handle("flam_scaled_dot_product_attention", [&] { return flambeau::ops::scaled_dot_product_attention(as_tensor(query), as_tensor(key), as_tensor(value), as_tensor(attn_mask), dropout_p, is_causal != 0, as_optional(scale), enable_gqa != 0); });
+  return guard_op("flam_scaled_dot_product_attention", [&] { return flambeau::ops::scaled_dot_product_attention(as_tensor(query), as_tensor(key), as_tensor(value), as_tensor(attn_mask), dropout_p, is_causal != 0, as_optional(scale), enable_gqa != 0); });
 }
 
 flam_tensor *flam_multi_head_attention(const flam_tensor *query, const flam_tensor *key, const
@@ -38,7 +38,7 @@ flam_tensor *flam_multi_head_attention(const flam_tensor *query, const flam_tens
   if (t_error && !proj_bias) return nullptr;
   if (t_error && !key_padding_mask) return nullptr;
   if (t_error && !attn_mask) return nullptr;
-  return guard_handle("flam_multi_head_attention", [&] { return flambeau::ops::multi_head_attention(as_tensor(query), as_tensor(key), as_tensor(value), num_heads, as_tensor(in_proj_weight), as_tensor(in_proj_bias), as_tensor(q_proj_weight), as_tensor(k_proj_weight), as_tensor(v_proj_weight), as_tensor(bias_k), as_tensor(bias_v), as_tensor(proj_weight), as_tensor(proj_bias), as_tensor(key_padding_mask), as_tensor(attn_mask), dropout, training != 0, add_zero_attn != 0, is_causal != 0); });
+  return guard_op("flam_multi_head_attention", [&] { return flambeau::ops::multi_head_attention(as_tensor(query), as_tensor(key), as_tensor(value), num_heads, as_tensor(in_proj_weight), as_tensor(in_proj_bias), as_tensor(q_proj_weight), as_tensor(k_proj_weight), as_tensor(v_proj_weight), as_tensor(bias_k), as_tensor(bias_v), as_tensor(proj_weight), as_tensor(proj_bias), as_tensor(key_padding_mask), as_tensor(attn_mask), dropout, training != 0, add_zero_attn != 0, is_causal != 0); });
 }
 
 flam_status flam_multi_head_attention_weights(const flam_tensor *query, const flam_tensor *key,
@@ -64,7 +64,7 @@ flam_status flam_multi_head_attention_weights(const flam_tensor *query, const fl
   if (t_error && !attn_mask) return pending_code();
   if (!out_output) return null_operand("flam_multi_head_attention_weights", "out_output");
   if (!out_weights) return null_operand("flam_multi_head_attention_weights", "out_weights");
-  return guard_status("flam_multi_head_attention_weights", [&] { return flambeau::ops::multi_head_attention_weights(as_tensor(query), as_tensor(key), as_tensor(value), num_heads, as_tensor(in_proj_weight), as_tensor(in_proj_bias), as_tensor(q_proj_weight), as_tensor(k_proj_weight), as_tensor(v_proj_weight), as_tensor(bias_k), as_tensor(bias_v), as_tensor(proj_weight), as_tensor(proj_bias), as_tensor(key_padding_mask), as_tensor(attn_mask), dropout, training != 0, add_zero_attn != 0, is_causal != 0); }, out_output, out_weights);
+  return guard_op_status("flam_multi_head_attention_weights", [&] { return flambeau::ops::multi_head_attention_weights(as_tensor(query), as_tensor(key), as_tensor(value), num_heads, as_tensor(in_proj_weight), as_tensor(in_proj_bias), as_tensor(q_proj_weight), as_tensor(k_proj_weight), as_tensor(v_proj_weight), as_tensor(bias_k), as_tensor(bias_v), as_tensor(proj_weight), as_tensor(proj_bias), as_tensor(key_padding_mask), as_tensor(attn_mask), dropout, training != 0, add_zero_attn != 0, is_causal != 0); }, out_output, out_weights);
 }
 
 }  // extern "C"

@@ -11,13 +11,13 @@ extern "C" {
 flam_tensor *flam_add(const flam_tensor *input, const flam_tensor *other, double alpha) {
   if (!input) return null_operand("flam_add", "input"), nullptr;
   if (!other) return null_operand("flam_add", "other"), nullptr;
-  return guard_handle("flam_add", [&] { return flambeau::ops::add(as_tensor(input), as_tensor(other), alpha); });
+  return guard_op("flam_add", [&] { return flambeau::ops::add(as_tensor(input), as_tensor(other), alpha); });
 }
 
 flam_tensor *flam_add_(flam_tensor *input, const flam_tensor *other, double alpha) {
   if (!input) return null_operand("flam_add_", "input"), nullptr;
   if (!other) return null_operand("flam_add_", "other"), nullptr;
-  return guard_handle("flam_add_", [&] { return flambeau::ops::add_(as_tensor(input), as_tensor(other), alpha); });
+  return guard_op("flam_add_", [&] { return flambeau::ops::add_(as_tensor(input), as_tensor(other), alpha); });
 }
 
 flam_tensor *flam_add_out(const flam_tensor *input, const flam_tensor *other, double alpha,
@@ -25,19 +25,19 @@ flam_tensor *flam_add_out(const flam_tensor *input, const flam_tensor *other, do
   if (!input) return null_operand("flam_add_out", "input"), nullptr;
   if (!other) return null_operand("flam_add_out", "other"), nullptr;
   if (!out) return null_operand("flam_add_out", "out"), nullptr;
-  return guard_handle("flam_add_out", [&] { return flambeau::ops::add_out(as_tensor(input), as_tensor(other), alpha, as_tensor(out)); });
+  return guard_op("flam_add_out", [&] { return flambeau::ops::add_out(as_tensor(input), as_tensor(other), alpha, as_tensor(out)); });
 }
 
 flam_tensor *flam_sub(const flam_tensor *input, const flam_tensor *other, double alpha) {
   if (!input) return null_operand("flam_sub", "input"), nullptr;
   if (!other) return null_operand("flam_sub", "other"), nullptr;
-  return guard_handle("flam_sub", [&] { return flambeau::ops::sub(as_tensor(input), as_tensor(other), alpha); });
+  return guard_op("flam_sub", [&] { return flambeau::ops::sub(as_tensor(input), as_tensor(other), alpha); });
 }
 
 flam_tensor *flam_sub_(flam_tensor *input, const flam_tensor *other, double alpha) {
   if (!input) return null_operand("flam_sub_", "input"), nullptr;
   if (!other) return null_operand("flam_sub_", "other"), nullptr;
-  return guard_handle("flam_sub_", [&] { return flambeau::ops::sub_(as_tensor(input), as_tensor(other), alpha); });
+  return guard_op("flam_sub_", [&] { return flambeau::ops::sub_(as_tensor(input), as_tensor(other), alpha); });
 }
 
 flam_tensor *flam_sub_out(const flam_tensor *input, const flam_tensor *other, double alpha,
@@ -45,45 +45,45 @@ flam_tensor *flam_sub_out(const flam_tensor *input, const flam_tensor *other, do
   if (!input) return null_operand("flam_sub_out", "input"), nullptr;
   if (!other) return null_operand("flam_sub_out", "other"), nullptr;
   if (!out) return null_operand("flam_sub_out", "out"), nullptr;
-  return guard_handle("flam_sub_out", [&] { return flambeau::ops::sub_out(as_tensor(input), as_tensor(other), alpha, as_tensor(out)); });
+  return guard_op("flam_sub_out", [&] { return flambeau::ops::sub_out(as_tensor(input), as_tensor(other), alpha, as_tensor(out)); });
 }
 
 flam_tensor *flam_mul(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_mul", "input"), nullptr;
   if (!other) return null_operand("flam_mul", "other"), nullptr;
-  return guard_handle("flam_mul", [&] { return flambeau::ops::mul(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_mul", [&] { return flambeau::ops::mul(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_mul_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_mul_", "input"), nullptr;
   if (!other) return null_operand("flam_mul_", "other"), nullptr;
-  return guard_handle("flam_mul_", [&] { return flambeau::ops::mul_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_mul_", [&] { return flambeau::ops::mul_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_mul_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_mul_out", "input"), nullptr;
   if (!other) return null_operand("flam_mul_out", "other"), nullptr;
   if (!out) return null_operand("flam_mul_out", "out"), nullptr;
-  return guard_handle("flam_mul_out", [&] { return flambeau::ops::mul_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_mul_out", [&] { return flambeau::ops::mul_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_rsub(const flam_tensor *input, const flam_tensor *other, double alpha) {
   if (!input) return null_operand("flam_rsub", "input"), nullptr;
   if (!other) return null_operand("flam_rsub", "other"), nullptr;
-  return guard_handle("flam_rsub", [&] { return flambeau::ops::rsub(as_tensor(input), as_tensor(other), alpha); });
+  return guard_op("flam_rsub", [&] { return flambeau::ops::rsub(as_tensor(input), as_tensor(other), alpha); });
 }
 
 flam_tensor *flam_div(const flam_tensor *input, const flam_tensor *other, flam_rounding
     rounding_mode) {
   if (!input) return null_operand("flam_div", "input"), nullptr;
   if (!other) return null_operand("flam_div", "other"), nullptr;
-  return guard_handle("flam_div", [&] { return flambeau::ops::div(as_tensor(input), as_tensor(other), as_flam_rounding(rounding_mode)); });
+  return guard_op("flam_div", [&] { return flambeau::ops::div(as_tensor(input), as_tensor(other), as_flam_rounding(rounding_mode)); });
 }
 
 flam_tensor *flam_div_(flam_tensor *input, const flam_tensor *other, flam_rounding rounding_mode) {
   if (!input) return null_operand("flam_div_", "input"), nullptr;
   if (!other) return null_operand("flam_div_", "other"), nullptr;
-  return guard_handle("flam_div_", [&] { return flambeau::ops::div_(as_tensor(input), as_tensor(other), as_flam_rounding(rounding_mode)); });
+  return guard_op("flam_div_", [&] { return flambeau::ops::div_(as_tensor(input), as_tensor(other), as_flam_rounding(rounding_mode)); });
 }
 
 flam_tensor *flam_div_out(const flam_tensor *input, const flam_tensor *other, flam_rounding
@@ -91,19 +91,19 @@ flam_tensor *flam_div_out(const flam_tensor *input, const flam_tensor *other, fl
   if (!input) return null_operand("flam_div_out", "input"), nullptr;
   if (!other) return null_operand("flam_div_out", "other"), nullptr;
   if (!out) return null_operand("flam_div_out", "out"), nullptr;
-  return guard_handle("flam_div_out", [&] { return flambeau::ops::div_out(as_tensor(input), as_tensor(other), as_flam_rounding(rounding_mode), as_tensor(out)); });
+  return guard_op("flam_div_out", [&] { return flambeau::ops::div_out(as_tensor(input), as_tensor(other), as_flam_rounding(rounding_mode), as_tensor(out)); });
 }
 
 flam_tensor *flam_floor_divide(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_floor_divide", "input"), nullptr;
   if (!other) return null_operand("flam_floor_divide", "other"), nullptr;
-  return guard_handle("flam_floor_divide", [&] { return flambeau::ops::floor_divide(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_floor_divide", [&] { return flambeau::ops::floor_divide(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_floor_divide_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_floor_divide_", "input"), nullptr;
   if (!other) return null_operand("flam_floor_divide_", "other"), nullptr;
-  return guard_handle("flam_floor_divide_", [&] { return flambeau::ops::floor_divide_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_floor_divide_", [&] { return flambeau::ops::floor_divide_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_floor_divide_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -111,19 +111,19 @@ flam_tensor *flam_floor_divide_out(const flam_tensor *input, const flam_tensor *
   if (!input) return null_operand("flam_floor_divide_out", "input"), nullptr;
   if (!other) return null_operand("flam_floor_divide_out", "other"), nullptr;
   if (!out) return null_operand("flam_floor_divide_out", "out"), nullptr;
-  return guard_handle("flam_floor_divide_out", [&] { return flambeau::ops::floor_divide_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_floor_divide_out", [&] { return flambeau::ops::floor_divide_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_remainder(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_remainder", "input"), nullptr;
   if (!other) return null_operand("flam_remainder", "other"), nullptr;
-  return guard_handle("flam_remainder", [&] { return flambeau::ops::remainder(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_remainder", [&] { return flambeau::ops::remainder(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_remainder_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_remainder_", "input"), nullptr;
   if (!other) return null_operand("flam_remainder_", "other"), nullptr;
-  return guard_handle("flam_remainder_", [&] { return flambeau::ops::remainder_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_remainder_", [&] { return flambeau::ops::remainder_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_remainder_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -131,51 +131,51 @@ flam_tensor *flam_remainder_out(const flam_tensor *input, const flam_tensor *oth
   if (!input) return null_operand("flam_remainder_out", "input"), nullptr;
   if (!other) return null_operand("flam_remainder_out", "other"), nullptr;
   if (!out) return null_operand("flam_remainder_out", "out"), nullptr;
-  return guard_handle("flam_remainder_out", [&] { return flambeau::ops::remainder_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_remainder_out", [&] { return flambeau::ops::remainder_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_fmod(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_fmod", "input"), nullptr;
   if (!other) return null_operand("flam_fmod", "other"), nullptr;
-  return guard_handle("flam_fmod", [&] { return flambeau::ops::fmod(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_fmod", [&] { return flambeau::ops::fmod(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_fmod_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_fmod_", "input"), nullptr;
   if (!other) return null_operand("flam_fmod_", "other"), nullptr;
-  return guard_handle("flam_fmod_", [&] { return flambeau::ops::fmod_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_fmod_", [&] { return flambeau::ops::fmod_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_fmod_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_fmod_out", "input"), nullptr;
   if (!other) return null_operand("flam_fmod_out", "other"), nullptr;
   if (!out) return null_operand("flam_fmod_out", "out"), nullptr;
-  return guard_handle("flam_fmod_out", [&] { return flambeau::ops::fmod_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_fmod_out", [&] { return flambeau::ops::fmod_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_pow(const flam_tensor *input, const flam_tensor *exponent) {
   if (!input) return null_operand("flam_pow", "input"), nullptr;
   if (!exponent) return null_operand("flam_pow", "exponent"), nullptr;
-  return guard_handle("flam_pow", [&] { return flambeau::ops::pow(as_tensor(input), as_tensor(exponent)); });
+  return guard_op("flam_pow", [&] { return flambeau::ops::pow(as_tensor(input), as_tensor(exponent)); });
 }
 
 flam_tensor *flam_pow_(flam_tensor *input, const flam_tensor *exponent) {
   if (!input) return null_operand("flam_pow_", "input"), nullptr;
   if (!exponent) return null_operand("flam_pow_", "exponent"), nullptr;
-  return guard_handle("flam_pow_", [&] { return flambeau::ops::pow_(as_tensor(input), as_tensor(exponent)); });
+  return guard_op("flam_pow_", [&] { return flambeau::ops::pow_(as_tensor(input), as_tensor(exponent)); });
 }
 
 flam_tensor *flam_pow_out(const flam_tensor *input, const flam_tensor *exponent, flam_tensor *out) {
   if (!input) return null_operand("flam_pow_out", "input"), nullptr;
   if (!exponent) return null_operand("flam_pow_out", "exponent"), nullptr;
   if (!out) return null_operand("flam_pow_out", "out"), nullptr;
-  return guard_handle("flam_pow_out", [&] { return flambeau::ops::pow_out(as_tensor(input), as_tensor(exponent), as_tensor(out)); });
+  return guard_op("flam_pow_out", [&] { return flambeau::ops::pow_out(as_tensor(input), as_tensor(exponent), as_tensor(out)); });
 }
 
 flam_tensor *flam_maximum(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_maximum", "input"), nullptr;
   if (!other) return null_operand("flam_maximum", "other"), nullptr;
-  return guard_handle("flam_maximum", [&] { return flambeau::ops::maximum(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_maximum", [&] { return flambeau::ops::maximum(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_maximum_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out)
@@ -183,13 +183,13 @@ flam_tensor *flam_maximum_out(const flam_tensor *input, const flam_tensor *other
   if (!input) return null_operand("flam_maximum_out", "input"), nullptr;
   if (!other) return null_operand("flam_maximum_out", "other"), nullptr;
   if (!out) return null_operand("flam_maximum_out", "out"), nullptr;
-  return guard_handle("flam_maximum_out", [&] { return flambeau::ops::maximum_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_maximum_out", [&] { return flambeau::ops::maximum_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_minimum(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_minimum", "input"), nullptr;
   if (!other) return null_operand("flam_minimum", "other"), nullptr;
-  return guard_handle("flam_minimum", [&] { return flambeau::ops::minimum(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_minimum", [&] { return flambeau::ops::minimum(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_minimum_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out)
@@ -197,64 +197,64 @@ flam_tensor *flam_minimum_out(const flam_tensor *input, const flam_tensor *other
   if (!input) return null_operand("flam_minimum_out", "input"), nullptr;
   if (!other) return null_operand("flam_minimum_out", "other"), nullptr;
   if (!out) return null_operand("flam_minimum_out", "out"), nullptr;
-  return guard_handle("flam_minimum_out", [&] { return flambeau::ops::minimum_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_minimum_out", [&] { return flambeau::ops::minimum_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_fmax(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_fmax", "input"), nullptr;
   if (!other) return null_operand("flam_fmax", "other"), nullptr;
-  return guard_handle("flam_fmax", [&] { return flambeau::ops::fmax(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_fmax", [&] { return flambeau::ops::fmax(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_fmax_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_fmax_out", "input"), nullptr;
   if (!other) return null_operand("flam_fmax_out", "other"), nullptr;
   if (!out) return null_operand("flam_fmax_out", "out"), nullptr;
-  return guard_handle("flam_fmax_out", [&] { return flambeau::ops::fmax_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_fmax_out", [&] { return flambeau::ops::fmax_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_fmin(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_fmin", "input"), nullptr;
   if (!other) return null_operand("flam_fmin", "other"), nullptr;
-  return guard_handle("flam_fmin", [&] { return flambeau::ops::fmin(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_fmin", [&] { return flambeau::ops::fmin(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_fmin_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_fmin_out", "input"), nullptr;
   if (!other) return null_operand("flam_fmin_out", "other"), nullptr;
   if (!out) return null_operand("flam_fmin_out", "out"), nullptr;
-  return guard_handle("flam_fmin_out", [&] { return flambeau::ops::fmin_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_fmin_out", [&] { return flambeau::ops::fmin_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_atan2(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_atan2", "input"), nullptr;
   if (!other) return null_operand("flam_atan2", "other"), nullptr;
-  return guard_handle("flam_atan2", [&] { return flambeau::ops::atan2(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_atan2", [&] { return flambeau::ops::atan2(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_atan2_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_atan2_", "input"), nullptr;
   if (!other) return null_operand("flam_atan2_", "other"), nullptr;
-  return guard_handle("flam_atan2_", [&] { return flambeau::ops::atan2_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_atan2_", [&] { return flambeau::ops::atan2_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_atan2_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_atan2_out", "input"), nullptr;
   if (!other) return null_operand("flam_atan2_out", "other"), nullptr;
   if (!out) return null_operand("flam_atan2_out", "out"), nullptr;
-  return guard_handle("flam_atan2_out", [&] { return flambeau::ops::atan2_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_atan2_out", [&] { return flambeau::ops::atan2_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_logical_and(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_logical_and", "input"), nullptr;
   if (!other) return null_operand("flam_logical_and", "other"), nullptr;
-  return guard_handle("flam_logical_and", [&] { return flambeau::ops::logical_and(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_logical_and", [&] { return flambeau::ops::logical_and(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_logical_and_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_logical_and_", "input"), nullptr;
   if (!other) return null_operand("flam_logical_and_", "other"), nullptr;
-  return guard_handle("flam_logical_and_", [&] { return flambeau::ops::logical_and_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_logical_and_", [&] { return flambeau::ops::logical_and_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_logical_and_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -262,19 +262,19 @@ flam_tensor *flam_logical_and_out(const flam_tensor *input, const flam_tensor *o
   if (!input) return null_operand("flam_logical_and_out", "input"), nullptr;
   if (!other) return null_operand("flam_logical_and_out", "other"), nullptr;
   if (!out) return null_operand("flam_logical_and_out", "out"), nullptr;
-  return guard_handle("flam_logical_and_out", [&] { return flambeau::ops::logical_and_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_logical_and_out", [&] { return flambeau::ops::logical_and_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_logical_or(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_logical_or", "input"), nullptr;
   if (!other) return null_operand("flam_logical_or", "other"), nullptr;
-  return guard_handle("flam_logical_or", [&] { return flambeau::ops::logical_or(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_logical_or", [&] { return flambeau::ops::logical_or(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_logical_or_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_logical_or_", "input"), nullptr;
   if (!other) return null_operand("flam_logical_or_", "other"), nullptr;
-  return guard_handle("flam_logical_or_", [&] { return flambeau::ops::logical_or_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_logical_or_", [&] { return flambeau::ops::logical_or_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_logical_or_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -282,19 +282,19 @@ flam_tensor *flam_logical_or_out(const flam_tensor *input, const flam_tensor *ot
   if (!input) return null_operand("flam_logical_or_out", "input"), nullptr;
   if (!other) return null_operand("flam_logical_or_out", "other"), nullptr;
   if (!out) return null_operand("flam_logical_or_out", "out"), nullptr;
-  return guard_handle("flam_logical_or_out", [&] { return flambeau::ops::logical_or_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_logical_or_out", [&] { return flambeau::ops::logical_or_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_logical_xor(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_logical_xor", "input"), nullptr;
   if (!other) return null_operand("flam_logical_xor", "other"), nullptr;
-  return guard_handle("flam_logical_xor", [&] { return flambeau::ops::logical_xor(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_logical_xor", [&] { return flambeau::ops::logical_xor(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_logical_xor_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_logical_xor_", "input"), nullptr;
   if (!other) return null_operand("flam_logical_xor_", "other"), nullptr;
-  return guard_handle("flam_logical_xor_", [&] { return flambeau::ops::logical_xor_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_logical_xor_", [&] { return flambeau::ops::logical_xor_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_logical_xor_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -302,19 +302,19 @@ flam_tensor *flam_logical_xor_out(const flam_tensor *input, const flam_tensor *o
   if (!input) return null_operand("flam_logical_xor_out", "input"), nullptr;
   if (!other) return null_operand("flam_logical_xor_out", "other"), nullptr;
   if (!out) return null_operand("flam_logical_xor_out", "out"), nullptr;
-  return guard_handle("flam_logical_xor_out", [&] { return flambeau::ops::logical_xor_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_logical_xor_out", [&] { return flambeau::ops::logical_xor_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_bitwise_and(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_and", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_and", "other"), nullptr;
-  return guard_handle("flam_bitwise_and", [&] { return flambeau::ops::bitwise_and(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_and", [&] { return flambeau::ops::bitwise_and(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_and_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_and_", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_and_", "other"), nullptr;
-  return guard_handle("flam_bitwise_and_", [&] { return flambeau::ops::bitwise_and_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_and_", [&] { return flambeau::ops::bitwise_and_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_and_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -322,19 +322,19 @@ flam_tensor *flam_bitwise_and_out(const flam_tensor *input, const flam_tensor *o
   if (!input) return null_operand("flam_bitwise_and_out", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_and_out", "other"), nullptr;
   if (!out) return null_operand("flam_bitwise_and_out", "out"), nullptr;
-  return guard_handle("flam_bitwise_and_out", [&] { return flambeau::ops::bitwise_and_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_bitwise_and_out", [&] { return flambeau::ops::bitwise_and_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_bitwise_or(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_or", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_or", "other"), nullptr;
-  return guard_handle("flam_bitwise_or", [&] { return flambeau::ops::bitwise_or(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_or", [&] { return flambeau::ops::bitwise_or(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_or_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_or_", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_or_", "other"), nullptr;
-  return guard_handle("flam_bitwise_or_", [&] { return flambeau::ops::bitwise_or_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_or_", [&] { return flambeau::ops::bitwise_or_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_or_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -342,19 +342,19 @@ flam_tensor *flam_bitwise_or_out(const flam_tensor *input, const flam_tensor *ot
   if (!input) return null_operand("flam_bitwise_or_out", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_or_out", "other"), nullptr;
   if (!out) return null_operand("flam_bitwise_or_out", "out"), nullptr;
-  return guard_handle("flam_bitwise_or_out", [&] { return flambeau::ops::bitwise_or_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_bitwise_or_out", [&] { return flambeau::ops::bitwise_or_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_bitwise_xor(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_xor", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_xor", "other"), nullptr;
-  return guard_handle("flam_bitwise_xor", [&] { return flambeau::ops::bitwise_xor(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_xor", [&] { return flambeau::ops::bitwise_xor(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_xor_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_xor_", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_xor_", "other"), nullptr;
-  return guard_handle("flam_bitwise_xor_", [&] { return flambeau::ops::bitwise_xor_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_xor_", [&] { return flambeau::ops::bitwise_xor_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_xor_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -362,19 +362,19 @@ flam_tensor *flam_bitwise_xor_out(const flam_tensor *input, const flam_tensor *o
   if (!input) return null_operand("flam_bitwise_xor_out", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_xor_out", "other"), nullptr;
   if (!out) return null_operand("flam_bitwise_xor_out", "out"), nullptr;
-  return guard_handle("flam_bitwise_xor_out", [&] { return flambeau::ops::bitwise_xor_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_bitwise_xor_out", [&] { return flambeau::ops::bitwise_xor_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_bitwise_left_shift(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_left_shift", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_left_shift", "other"), nullptr;
-  return guard_handle("flam_bitwise_left_shift", [&] { return flambeau::ops::bitwise_left_shift(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_left_shift", [&] { return flambeau::ops::bitwise_left_shift(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_left_shift_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_left_shift_", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_left_shift_", "other"), nullptr;
-  return guard_handle("flam_bitwise_left_shift_", [&] { return flambeau::ops::bitwise_left_shift_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_left_shift_", [&] { return flambeau::ops::bitwise_left_shift_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_left_shift_out(const flam_tensor *input, const flam_tensor *other,
@@ -382,19 +382,19 @@ flam_tensor *flam_bitwise_left_shift_out(const flam_tensor *input, const flam_te
   if (!input) return null_operand("flam_bitwise_left_shift_out", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_left_shift_out", "other"), nullptr;
   if (!out) return null_operand("flam_bitwise_left_shift_out", "out"), nullptr;
-  return guard_handle("flam_bitwise_left_shift_out", [&] { return flambeau::ops::bitwise_left_shift_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_bitwise_left_shift_out", [&] { return flambeau::ops::bitwise_left_shift_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_bitwise_right_shift(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_right_shift", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_right_shift", "other"), nullptr;
-  return guard_handle("flam_bitwise_right_shift", [&] { return flambeau::ops::bitwise_right_shift(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_right_shift", [&] { return flambeau::ops::bitwise_right_shift(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_right_shift_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_bitwise_right_shift_", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_right_shift_", "other"), nullptr;
-  return guard_handle("flam_bitwise_right_shift_", [&] { return flambeau::ops::bitwise_right_shift_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_bitwise_right_shift_", [&] { return flambeau::ops::bitwise_right_shift_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_bitwise_right_shift_out(const flam_tensor *input, const flam_tensor *other,
@@ -402,7 +402,7 @@ flam_tensor *flam_bitwise_right_shift_out(const flam_tensor *input, const flam_t
   if (!input) return null_operand("flam_bitwise_right_shift_out", "input"), nullptr;
   if (!other) return null_operand("flam_bitwise_right_shift_out", "other"), nullptr;
   if (!out) return null_operand("flam_bitwise_right_shift_out", "out"), nullptr;
-  return guard_handle("flam_bitwise_right_shift_out", [&] { return flambeau::ops::bitwise_right_shift_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_bitwise_right_shift_out", [&] { return flambeau::ops::bitwise_right_shift_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 }  // extern "C"

@@ -10,122 +10,122 @@ extern "C" {
 flam_tensor *flam_eq(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_eq", "input"), nullptr;
   if (!other) return null_operand("flam_eq", "other"), nullptr;
-  return guard_handle("flam_eq", [&] { return flambeau::ops::eq(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_eq", [&] { return flambeau::ops::eq(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_eq_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_eq_", "input"), nullptr;
   if (!other) return null_operand("flam_eq_", "other"), nullptr;
-  return guard_handle("flam_eq_", [&] { return flambeau::ops::eq_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_eq_", [&] { return flambeau::ops::eq_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_eq_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_eq_out", "input"), nullptr;
   if (!other) return null_operand("flam_eq_out", "other"), nullptr;
   if (!out) return null_operand("flam_eq_out", "out"), nullptr;
-  return guard_handle("flam_eq_out", [&] { return flambeau::ops::eq_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_eq_out", [&] { return flambeau::ops::eq_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_ne(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_ne", "input"), nullptr;
   if (!other) return null_operand("flam_ne", "other"), nullptr;
-  return guard_handle("flam_ne", [&] { return flambeau::ops::ne(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_ne", [&] { return flambeau::ops::ne(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_ne_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_ne_", "input"), nullptr;
   if (!other) return null_operand("flam_ne_", "other"), nullptr;
-  return guard_handle("flam_ne_", [&] { return flambeau::ops::ne_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_ne_", [&] { return flambeau::ops::ne_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_ne_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_ne_out", "input"), nullptr;
   if (!other) return null_operand("flam_ne_out", "other"), nullptr;
   if (!out) return null_operand("flam_ne_out", "out"), nullptr;
-  return guard_handle("flam_ne_out", [&] { return flambeau::ops::ne_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_ne_out", [&] { return flambeau::ops::ne_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_lt(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_lt", "input"), nullptr;
   if (!other) return null_operand("flam_lt", "other"), nullptr;
-  return guard_handle("flam_lt", [&] { return flambeau::ops::lt(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_lt", [&] { return flambeau::ops::lt(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_lt_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_lt_", "input"), nullptr;
   if (!other) return null_operand("flam_lt_", "other"), nullptr;
-  return guard_handle("flam_lt_", [&] { return flambeau::ops::lt_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_lt_", [&] { return flambeau::ops::lt_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_lt_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_lt_out", "input"), nullptr;
   if (!other) return null_operand("flam_lt_out", "other"), nullptr;
   if (!out) return null_operand("flam_lt_out", "out"), nullptr;
-  return guard_handle("flam_lt_out", [&] { return flambeau::ops::lt_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_lt_out", [&] { return flambeau::ops::lt_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_le(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_le", "input"), nullptr;
   if (!other) return null_operand("flam_le", "other"), nullptr;
-  return guard_handle("flam_le", [&] { return flambeau::ops::le(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_le", [&] { return flambeau::ops::le(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_le_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_le_", "input"), nullptr;
   if (!other) return null_operand("flam_le_", "other"), nullptr;
-  return guard_handle("flam_le_", [&] { return flambeau::ops::le_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_le_", [&] { return flambeau::ops::le_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_le_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_le_out", "input"), nullptr;
   if (!other) return null_operand("flam_le_out", "other"), nullptr;
   if (!out) return null_operand("flam_le_out", "out"), nullptr;
-  return guard_handle("flam_le_out", [&] { return flambeau::ops::le_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_le_out", [&] { return flambeau::ops::le_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_gt(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_gt", "input"), nullptr;
   if (!other) return null_operand("flam_gt", "other"), nullptr;
-  return guard_handle("flam_gt", [&] { return flambeau::ops::gt(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_gt", [&] { return flambeau::ops::gt(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_gt_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_gt_", "input"), nullptr;
   if (!other) return null_operand("flam_gt_", "other"), nullptr;
-  return guard_handle("flam_gt_", [&] { return flambeau::ops::gt_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_gt_", [&] { return flambeau::ops::gt_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_gt_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_gt_out", "input"), nullptr;
   if (!other) return null_operand("flam_gt_out", "other"), nullptr;
   if (!out) return null_operand("flam_gt_out", "out"), nullptr;
-  return guard_handle("flam_gt_out", [&] { return flambeau::ops::gt_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_gt_out", [&] { return flambeau::ops::gt_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_ge(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_ge", "input"), nullptr;
   if (!other) return null_operand("flam_ge", "other"), nullptr;
-  return guard_handle("flam_ge", [&] { return flambeau::ops::ge(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_ge", [&] { return flambeau::ops::ge(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_ge_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_ge_", "input"), nullptr;
   if (!other) return null_operand("flam_ge_", "other"), nullptr;
-  return guard_handle("flam_ge_", [&] { return flambeau::ops::ge_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_ge_", [&] { return flambeau::ops::ge_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_ge_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_ge_out", "input"), nullptr;
   if (!other) return null_operand("flam_ge_out", "other"), nullptr;
   if (!out) return null_operand("flam_ge_out", "out"), nullptr;
-  return guard_handle("flam_ge_out", [&] { return flambeau::ops::ge_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_ge_out", [&] { return flambeau::ops::ge_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_isclose(const flam_tensor *input, const flam_tensor *other, double rtol, double
     atol, flam_bool equal_nan) {
   if (!input) return null_operand("flam_isclose", "input"), nullptr;
   if (!other) return null_operand("flam_isclose", "other"), nullptr;
-  return guard_handle("flam_isclose", [&] { return flambeau::ops::isclose(as_tensor(input), as_tensor(other), rtol, atol, equal_nan != 0); });
+  return guard_op("flam_isclose", [&] { return flambeau::ops::isclose(as_tensor(input), as_tensor(other), rtol, atol, equal_nan != 0); });
 }
 
 flam_status flam_allclose(const flam_tensor *input, const flam_tensor *other, double rtol, double
@@ -133,14 +133,14 @@ flam_status flam_allclose(const flam_tensor *input, const flam_tensor *other, do
   if (!input) return null_operand("flam_allclose", "input");
   if (!other) return null_operand("flam_allclose", "other");
   if (!out_close) return null_operand("flam_allclose", "out_close");
-  return guard_status("flam_allclose", [&] { return flambeau::ops::allclose(as_tensor(input), as_tensor(other), rtol, atol, equal_nan != 0); }, out_close);
+  return guard_op_status("flam_allclose", [&] { return flambeau::ops::allclose(as_tensor(input), as_tensor(other), rtol, atol, equal_nan != 0); }, out_close);
 }
 
 flam_status flam_equal(const flam_tensor *input, const flam_tensor *other, flam_bool *out_equal) {
   if (!input) return null_operand("flam_equal", "input");
   if (!other) return null_operand("flam_equal", "other");
   if (!out_equal) return null_operand("flam_equal", "out_equal");
-  return guard_status("flam_equal", [&] { return flambeau::ops::equal(as_tensor(input), as_tensor(other)); }, out_equal);
+  return guard_op_status("flam_equal", [&] { return flambeau::ops::equal(as_tensor(input), as_tensor(other)); }, out_equal);
 }
 
 }  // extern "C"

@@ -11,7 +11,7 @@ flam_tensor *flam_einsum(const char *equation, const flam_tensor *const *operand
     n_operands) {
   if (!equation) return null_operand("flam_einsum", "equation"), nullptr;
   if (has_null(operands, n_operands)) return null_operand("flam_einsum", "operands or an entry of it"), nullptr;
-  return guard_handle("flam_einsum", [&] { return flambeau::ops::einsum(as_text(equation), as_tensors(operands, n_operands)); });
+  return guard_op("flam_einsum", [&] { return flambeau::ops::einsum(as_text(equation), as_tensors(operands, n_operands)); });
 }
 
 flam_tensor *flam_tensordot(const flam_tensor *a, const flam_tensor *b, const int64_t *dims_a,
@@ -20,7 +20,7 @@ flam_tensor *flam_tensordot(const flam_tensor *a, const flam_tensor *b, const in
   if (!b) return null_operand("flam_tensordot", "b"), nullptr;
   if (!dims_a && n_dims_a) return null_operand("flam_tensordot", "dims_a"), nullptr;
   if (!dims_b && n_dims_b) return null_operand("flam_tensordot", "dims_b"), nullptr;
-  return guard_handle("flam_tensordot", [&] { return flambeau::ops::tensordot(as_tensor(a), as_tensor(b), std::span<const int64_t>(dims_a, n_dims_a), std::span<const int64_t>(dims_b, n_dims_b)); });
+  return guard_op("flam_tensordot", [&] { return flambeau::ops::tensordot(as_tensor(a), as_tensor(b), std::span<const int64_t>(dims_a, n_dims_a), std::span<const int64_t>(dims_b, n_dims_b)); });
 }
 
 }  // extern "C"

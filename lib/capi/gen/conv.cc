@@ -16,7 +16,7 @@ flam_tensor *flam_conv1d(const flam_tensor *input, const flam_tensor *weight, co
   if (!stride && n_stride) return null_operand("flam_conv1d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_conv1d", "padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_conv1d", "dilation"), nullptr;
-  return guard_handle("flam_conv1d", [&] { return flambeau::ops::conv1d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
+  return guard_op("flam_conv1d", [&] { return flambeau::ops::conv1d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
 }
 
 flam_tensor *flam_conv2d(const flam_tensor *input, const flam_tensor *weight, const flam_tensor
@@ -28,7 +28,7 @@ flam_tensor *flam_conv2d(const flam_tensor *input, const flam_tensor *weight, co
   if (!stride && n_stride) return null_operand("flam_conv2d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_conv2d", "padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_conv2d", "dilation"), nullptr;
-  return guard_handle("flam_conv2d", [&] { return flambeau::ops::conv2d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
+  return guard_op("flam_conv2d", [&] { return flambeau::ops::conv2d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
 }
 
 flam_tensor *flam_conv_transpose2d(const flam_tensor *input, const flam_tensor *weight, const
@@ -42,7 +42,7 @@ flam_tensor *flam_conv_transpose2d(const flam_tensor *input, const flam_tensor *
   if (!padding && n_padding) return null_operand("flam_conv_transpose2d", "padding"), nullptr;
   if (!output_padding && n_output_padding) return null_operand("flam_conv_transpose2d", "output_padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_conv_transpose2d", "dilation"), nullptr;
-  return guard_handle("flam_conv_transpose2d", [&] { return flambeau::ops::conv_transpose2d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
+  return guard_op("flam_conv_transpose2d", [&] { return flambeau::ops::conv_transpose2d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
 }
 
 flam_tensor *flam_conv3d(const flam_tensor *input, const flam_tensor *weight, const flam_tensor
@@ -54,7 +54,7 @@ flam_tensor *flam_conv3d(const flam_tensor *input, const flam_tensor *weight, co
   if (!stride && n_stride) return null_operand("flam_conv3d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_conv3d", "padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_conv3d", "dilation"), nullptr;
-  return guard_handle("flam_conv3d", [&] { return flambeau::ops::conv3d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
+  return guard_op("flam_conv3d", [&] { return flambeau::ops::conv3d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
 }
 
 flam_tensor *flam_conv_transpose1d(const flam_tensor *input, const flam_tensor *weight, const
@@ -68,7 +68,7 @@ flam_tensor *flam_conv_transpose1d(const flam_tensor *input, const flam_tensor *
   if (!padding && n_padding) return null_operand("flam_conv_transpose1d", "padding"), nullptr;
   if (!output_padding && n_output_padding) return null_operand("flam_conv_transpose1d", "output_padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_conv_transpose1d", "dilation"), nullptr;
-  return guard_handle("flam_conv_transpose1d", [&] { return flambeau::ops::conv_transpose1d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
+  return guard_op("flam_conv_transpose1d", [&] { return flambeau::ops::conv_transpose1d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
 }
 
 flam_tensor *flam_conv_transpose3d(const flam_tensor *input, const flam_tensor *weight, const
@@ -82,7 +82,7 @@ flam_tensor *flam_conv_transpose3d(const flam_tensor *input, const flam_tensor *
   if (!padding && n_padding) return null_operand("flam_conv_transpose3d", "padding"), nullptr;
   if (!output_padding && n_output_padding) return null_operand("flam_conv_transpose3d", "output_padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_conv_transpose3d", "dilation"), nullptr;
-  return guard_handle("flam_conv_transpose3d", [&] { return flambeau::ops::conv_transpose3d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
+  return guard_op("flam_conv_transpose3d", [&] { return flambeau::ops::conv_transpose3d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
 }
 
 }  // extern "C"

@@ -8,40 +8,40 @@ using namespace flambeau::capi;
 extern "C" {
 
 flam_tensor *flam_scalar_f64(double value) {
-  return guard_handle("flam_scalar_f64", [&] { return flambeau::ops::scalar_f64(value); });
+  return guard_op("flam_scalar_f64", [&] { return flambeau::ops::scalar_f64(value); });
 }
 
 flam_tensor *flam_scalar_i64(int64_t value) {
-  return guard_handle("flam_scalar_i64", [&] { return flambeau::ops::scalar_i64(value); });
+  return guard_op("flam_scalar_i64", [&] { return flambeau::ops::scalar_i64(value); });
 }
 
 flam_tensor *flam_scalar_bool(flam_bool value) {
-  return guard_handle("flam_scalar_bool", [&] { return flambeau::ops::scalar_bool(value != 0); });
+  return guard_op("flam_scalar_bool", [&] { return flambeau::ops::scalar_bool(value != 0); });
 }
 
 flam_tensor *flam_empty(const int64_t *size, size_t n_size, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
   if (!size && n_size) return null_operand("flam_empty", "size"), nullptr;
-  return guard_handle("flam_empty", [&] { return flambeau::ops::empty(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_empty", [&] { return flambeau::ops::empty(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_zeros(const int64_t *size, size_t n_size, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
   if (!size && n_size) return null_operand("flam_zeros", "size"), nullptr;
-  return guard_handle("flam_zeros", [&] { return flambeau::ops::zeros(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_zeros", [&] { return flambeau::ops::zeros(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_ones(const int64_t *size, size_t n_size, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
   if (!size && n_size) return null_operand("flam_ones", "size"), nullptr;
-  return guard_handle("flam_ones", [&] { return flambeau::ops::ones(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_ones", [&] { return flambeau::ops::ones(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_full(const int64_t *size, size_t n_size, const flam_tensor *fill_value, flam_dtype
     dtype, flam_device device, flam_bool requires_grad) {
   if (!size && n_size) return null_operand("flam_full", "size"), nullptr;
   if (!fill_value) return null_operand("flam_full", "fill_value"), nullptr;
-  return guard_handle("flam_full", [&] { return flambeau::ops::full(std::span<const int64_t>(size, n_size), as_tensor(fill_value), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_full", [&] { return flambeau::ops::full(std::span<const int64_t>(size, n_size), as_tensor(fill_value), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_arange(const flam_tensor *start, const flam_tensor *end, const flam_tensor *step,
@@ -49,115 +49,115 @@ flam_tensor *flam_arange(const flam_tensor *start, const flam_tensor *end, const
   if (!start) return null_operand("flam_arange", "start"), nullptr;
   if (!end) return null_operand("flam_arange", "end"), nullptr;
   if (!step) return null_operand("flam_arange", "step"), nullptr;
-  return guard_handle("flam_arange", [&] { return flambeau::ops::arange(as_tensor(start), as_tensor(end), as_tensor(step), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_arange", [&] { return flambeau::ops::arange(as_tensor(start), as_tensor(end), as_tensor(step), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value) {
   if (!input) return null_operand("flam_fill_", "input"), nullptr;
   if (!value) return null_operand("flam_fill_", "value"), nullptr;
-  return guard_handle("flam_fill_", [&] { return flambeau::ops::fill_(as_tensor(input), as_tensor(value)); });
+  return guard_op("flam_fill_", [&] { return flambeau::ops::fill_(as_tensor(input), as_tensor(value)); });
 }
 
 flam_tensor *flam_zero_(flam_tensor *input) {
   if (!input) return null_operand("flam_zero_", "input"), nullptr;
-  return guard_handle("flam_zero_", [&] { return flambeau::ops::zero_(as_tensor(input)); });
+  return guard_op("flam_zero_", [&] { return flambeau::ops::zero_(as_tensor(input)); });
 }
 
 flam_tensor *flam_copy_(flam_tensor *input, const flam_tensor *src, flam_bool non_blocking) {
   if (!input) return null_operand("flam_copy_", "input"), nullptr;
   if (!src) return null_operand("flam_copy_", "src"), nullptr;
-  return guard_handle("flam_copy_", [&] { return flambeau::ops::copy_(as_tensor(input), as_tensor(src), non_blocking != 0); });
+  return guard_op("flam_copy_", [&] { return flambeau::ops::copy_(as_tensor(input), as_tensor(src), non_blocking != 0); });
 }
 
 flam_tensor *flam_to(const flam_tensor *input, flam_device device, flam_dtype dtype, flam_bool
     non_blocking, flam_bool copy) {
   if (!input) return null_operand("flam_to", "input"), nullptr;
-  return guard_handle("flam_to", [&] { return flambeau::ops::to(as_tensor(input), as_device(device), as_dtype(dtype), non_blocking != 0, copy != 0); });
+  return guard_op("flam_to", [&] { return flambeau::ops::to(as_tensor(input), as_device(device), as_dtype(dtype), non_blocking != 0, copy != 0); });
 }
 
 flam_tensor *flam_resize_(flam_tensor *input, const int64_t *size, size_t n_size) {
   if (!input) return null_operand("flam_resize_", "input"), nullptr;
   if (!size && n_size) return null_operand("flam_resize_", "size"), nullptr;
-  return guard_handle("flam_resize_", [&] { return flambeau::ops::resize_(as_tensor(input), std::span<const int64_t>(size, n_size)); });
+  return guard_op("flam_resize_", [&] { return flambeau::ops::resize_(as_tensor(input), std::span<const int64_t>(size, n_size)); });
 }
 
 flam_tensor *flam_empty_strided(const int64_t *size, size_t n_size, const int64_t *stride, size_t
     n_stride, flam_dtype dtype, flam_device device, flam_bool requires_grad) {
   if (!size && n_size) return null_operand("flam_empty_strided", "size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_empty_strided", "stride"), nullptr;
-  return guard_handle("flam_empty_strided", [&] { return flambeau::ops::empty_strided(std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_empty_strided", [&] { return flambeau::ops::empty_strided(std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_empty_like(const flam_tensor *input, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
   if (!input) return null_operand("flam_empty_like", "input"), nullptr;
-  return guard_handle("flam_empty_like", [&] { return flambeau::ops::empty_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_empty_like", [&] { return flambeau::ops::empty_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_zeros_like(const flam_tensor *input, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
   if (!input) return null_operand("flam_zeros_like", "input"), nullptr;
-  return guard_handle("flam_zeros_like", [&] { return flambeau::ops::zeros_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_zeros_like", [&] { return flambeau::ops::zeros_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_ones_like(const flam_tensor *input, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
   if (!input) return null_operand("flam_ones_like", "input"), nullptr;
-  return guard_handle("flam_ones_like", [&] { return flambeau::ops::ones_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_ones_like", [&] { return flambeau::ops::ones_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_full_like(const flam_tensor *input, const flam_tensor *fill_value, flam_dtype
     dtype, flam_device device, flam_bool requires_grad) {
   if (!input) return null_operand("flam_full_like", "input"), nullptr;
   if (!fill_value) return null_operand("flam_full_like", "fill_value"), nullptr;
-  return guard_handle("flam_full_like", [&] { return flambeau::ops::full_like(as_tensor(input), as_tensor(fill_value), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_full_like", [&] { return flambeau::ops::full_like(as_tensor(input), as_tensor(fill_value), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_linspace(double start, double end, int64_t steps, flam_dtype dtype, flam_device
     device, flam_bool requires_grad) {
-  return guard_handle("flam_linspace", [&] { return flambeau::ops::linspace(start, end, steps, as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_linspace", [&] { return flambeau::ops::linspace(start, end, steps, as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_logspace(double start, double end, int64_t steps, double base, flam_dtype dtype,
     flam_device device, flam_bool requires_grad) {
-  return guard_handle("flam_logspace", [&] { return flambeau::ops::logspace(start, end, steps, base, as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_logspace", [&] { return flambeau::ops::logspace(start, end, steps, base, as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_eye(int64_t n, const int64_t *m, flam_dtype dtype, flam_device device, flam_bool
     requires_grad) {
-  return guard_handle("flam_eye", [&] { return flambeau::ops::eye(n, as_optional(m), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_eye", [&] { return flambeau::ops::eye(n, as_optional(m), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_tril(const flam_tensor *input, int64_t diagonal) {
   if (!input) return null_operand("flam_tril", "input"), nullptr;
-  return guard_handle("flam_tril", [&] { return flambeau::ops::tril(as_tensor(input), diagonal); });
+  return guard_op("flam_tril", [&] { return flambeau::ops::tril(as_tensor(input), diagonal); });
 }
 
 flam_tensor *flam_tril_(flam_tensor *input, int64_t diagonal) {
   if (!input) return null_operand("flam_tril_", "input"), nullptr;
-  return guard_handle("flam_tril_", [&] { return flambeau::ops::tril_(as_tensor(input), diagonal); });
+  return guard_op("flam_tril_", [&] { return flambeau::ops::tril_(as_tensor(input), diagonal); });
 }
 
 flam_tensor *flam_tril_out(const flam_tensor *input, int64_t diagonal, flam_tensor *out) {
   if (!input) return null_operand("flam_tril_out", "input"), nullptr;
   if (!out) return null_operand("flam_tril_out", "out"), nullptr;
-  return guard_handle("flam_tril_out", [&] { return flambeau::ops::tril_out(as_tensor(input), diagonal, as_tensor(out)); });
+  return guard_op("flam_tril_out", [&] { return flambeau::ops::tril_out(as_tensor(input), diagonal, as_tensor(out)); });
 }
 
 flam_tensor *flam_triu(const flam_tensor *input, int64_t diagonal) {
   if (!input) return null_operand("flam_triu", "input"), nullptr;
-  return guard_handle("flam_triu", [&] { return flambeau::ops::triu(as_tensor(input), diagonal); });
+  return guard_op("flam_triu", [&] { return flambeau::ops::triu(as_tensor(input), diagonal); });
 }
 
 flam_tensor *flam_triu_(flam_tensor *input, int64_t diagonal) {
   if (!input) return null_operand("flam_triu_", "input"), nullptr;
-  return guard_handle("flam_triu_", [&] { return flambeau::ops::triu_(as_tensor(input), diagonal); });
+  return guard_op("flam_triu_", [&] { return flambeau::ops::triu_(as_tensor(input), diagonal); });
 }
 
 flam_tensor *flam_triu_out(const flam_tensor *input, int64_t diagonal, flam_tensor *out) {
   if (!input) return null_operand("flam_triu_out", "input"), nullptr;
   if (!out) return null_operand("flam_triu_out", "out"), nullptr;
-  return guard_handle("flam_triu_out", [&] { return flambeau::ops::triu_out(as_tensor(input), diagonal, as_tensor(out)); });
+  return guard_op("flam_triu_out", [&] { return flambeau::ops::triu_out(as_tensor(input), diagonal, as_tensor(out)); });
 }
 
 }  // extern "C"

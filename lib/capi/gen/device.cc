@@ -123,4 +123,8 @@ const char *flam_library_report(void) {
   return guard_value([&] { return flambeau::capi::library_report(); });
 }
 
+const char *flam_environment(void) {
+  return guard_value([&] { return flambeau::capi::environment(); });
+}
+
 }  // extern "C"

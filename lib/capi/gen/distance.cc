@@ -11,14 +11,14 @@ flam_tensor *flam_cosine_similarity(const flam_tensor *x1, const flam_tensor *x2
     double eps) {
   if (!x1) return null_operand("flam_cosine_similarity", "x1"), nullptr;
   if (!x2) return null_operand("flam_cosine_similarity", "x2"), nullptr;
-  return guard_handle("flam_cosine_similarity", [&] { return flambeau::ops::cosine_similarity(as_tensor(x1), as_tensor(x2), dim, eps); });
+  return guard_op("flam_cosine_similarity", [&] { return flambeau::ops::cosine_similarity(as_tensor(x1), as_tensor(x2), dim, eps); });
 }
 
 flam_tensor *flam_pairwise_distance(const flam_tensor *x1, const flam_tensor *x2, double p, double
     eps, flam_bool keepdim) {
   if (!x1) return null_operand("flam_pairwise_distance", "x1"), nullptr;
   if (!x2) return null_operand("flam_pairwise_distance", "x2"), nullptr;
-  return guard_handle("flam_pairwise_distance", [&] { return flambeau::ops::pairwise_distance(as_tensor(x1), as_tensor(x2), p, eps, keepdim != 0); });
+  return guard_op("flam_pairwise_distance", [&] { return flambeau::ops::pairwise_distance(as_tensor(x1), as_tensor(x2), p, eps, keepdim != 0); });
 }
 
 }  // extern "C"

@@ -12,7 +12,7 @@ flam_tensor *flam_embedding_renorm_(flam_tensor *weight, const flam_tensor *indi
     max_norm, double norm_type) {
   if (!weight) return null_operand("flam_embedding_renorm_", "weight"), nullptr;
   if (!indices) return null_operand("flam_embedding_renorm_", "indices"), nullptr;
-  return guard_handle("flam_embedding_renorm_", [&] { return flambeau::ops::embedding_renorm_(as_tensor(weight), as_tensor(indices), max_norm, norm_type); });
+  return guard_op("flam_embedding_renorm_", [&] { return flambeau::ops::embedding_renorm_(as_tensor(weight), as_tensor(indices), max_norm, norm_type); });
 }
 
 flam_tensor *flam_embedding_bag(const flam_tensor *input, const flam_tensor *weight, const
@@ -22,7 +22,7 @@ flam_tensor *flam_embedding_bag(const flam_tensor *input, const flam_tensor *wei
   if (!weight) return null_operand("flam_embedding_bag", "weight"), nullptr;
   if (t_error && !offsets) return nullptr;
   if (t_error && !per_sample_weights) return nullptr;
-  return guard_handle("flam_embedding_bag", [&] { return flambeau::ops::embedding_bag(as_tensor(input), as_tensor(weight), as_tensor(offsets), as_flam_bag(mode), as_tensor(per_sample_weights), include_last_offset != 0, as_optional(padding_idx)); });
+  return guard_op("flam_embedding_bag", [&] { return flambeau::ops::embedding_bag(as_tensor(input), as_tensor(weight), as_tensor(offsets), as_flam_bag(mode), as_tensor(per_sample_weights), include_last_offset != 0, as_optional(padding_idx)); });
 }
 
 }  // extern "C"

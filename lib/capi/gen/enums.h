@@ -259,6 +259,22 @@ inline int32_t as_flam_padding(int32_t number) {
       "FLAM_PADDING_CIRCULAR (4)");
 }
 
+inline int32_t as_flam_progress_style(int32_t number) {
+  switch (number) {
+    case FLAM_PROGRESS_UNSPECIFIED:
+    case FLAM_PROGRESS_AUTOMATIC:
+    case FLAM_PROGRESS_BAR:
+    case FLAM_PROGRESS_PLAIN:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_progress_style", number,
+      "FLAM_PROGRESS_UNSPECIFIED (0), "
+      "FLAM_PROGRESS_AUTOMATIC (1), "
+      "FLAM_PROGRESS_BAR (2), "
+      "FLAM_PROGRESS_PLAIN (3)");
+}
+
 inline int32_t as_flam_cycle(int32_t number) {
   switch (number) {
     case FLAM_CYCLE_UNSPECIFIED:

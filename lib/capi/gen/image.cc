@@ -14,36 +14,36 @@ flam_tensor *flam_interpolate(const flam_tensor *input, const int64_t *size, siz
   if (!input) return null_operand("flam_interpolate", "input"), nullptr;
   if (!size && n_size) return null_operand("flam_interpolate", "size"), nullptr;
   if (!scale_factor && n_scale_factor) return null_operand("flam_interpolate", "scale_factor"), nullptr;
-  return guard_handle("flam_interpolate", [&] { return flambeau::ops::interpolate(as_tensor(input), std::span<const int64_t>(size, n_size), std::span<const double>(scale_factor, n_scale_factor), as_flam_interpolation(mode), as_optional(align_corners), as_optional(recompute_scale_factor), antialias != 0); });
+  return guard_op("flam_interpolate", [&] { return flambeau::ops::interpolate(as_tensor(input), std::span<const int64_t>(size, n_size), std::span<const double>(scale_factor, n_scale_factor), as_flam_interpolation(mode), as_optional(align_corners), as_optional(recompute_scale_factor), antialias != 0); });
 }
 
 flam_tensor *flam_grid_sample(const flam_tensor *input, const flam_tensor *grid, flam_interpolation
     mode, flam_grid_padding padding_mode, const flam_bool *align_corners) {
   if (!input) return null_operand("flam_grid_sample", "input"), nullptr;
   if (!grid) return null_operand("flam_grid_sample", "grid"), nullptr;
-  return guard_handle("flam_grid_sample", [&] { return flambeau::ops::grid_sample(as_tensor(input), as_tensor(grid), as_flam_interpolation(mode), as_flam_grid_padding(padding_mode), as_optional(align_corners)); });
+  return guard_op("flam_grid_sample", [&] { return flambeau::ops::grid_sample(as_tensor(input), as_tensor(grid), as_flam_interpolation(mode), as_flam_grid_padding(padding_mode), as_optional(align_corners)); });
 }
 
 flam_tensor *flam_affine_grid(const flam_tensor *theta, const int64_t *size, size_t n_size, const
     flam_bool *align_corners) {
   if (!theta) return null_operand("flam_affine_grid", "theta"), nullptr;
   if (!size && n_size) return null_operand("flam_affine_grid", "size"), nullptr;
-  return guard_handle("flam_affine_grid", [&] { return flambeau::ops::affine_grid(as_tensor(theta), std::span<const int64_t>(size, n_size), as_optional(align_corners)); });
+  return guard_op("flam_affine_grid", [&] { return flambeau::ops::affine_grid(as_tensor(theta), std::span<const int64_t>(size, n_size), as_optional(align_corners)); });
 }
 
 flam_tensor *flam_pixel_shuffle(const flam_tensor *input, int64_t upscale_factor) {
   if (!input) return null_operand("flam_pixel_shuffle", "input"), nullptr;
-  return guard_handle("flam_pixel_shuffle", [&] { return flambeau::ops::pixel_shuffle(as_tensor(input), upscale_factor); });
+  return guard_op("flam_pixel_shuffle", [&] { return flambeau::ops::pixel_shuffle(as_tensor(input), upscale_factor); });
 }
 
 flam_tensor *flam_pixel_unshuffle(const flam_tensor *input, int64_t downscale_factor) {
   if (!input) return null_operand("flam_pixel_unshuffle", "input"), nullptr;
-  return guard_handle("flam_pixel_unshuffle", [&] { return flambeau::ops::pixel_unshuffle(as_tensor(input), downscale_factor); });
+  return guard_op("flam_pixel_unshuffle", [&] { return flambeau::ops::pixel_unshuffle(as_tensor(input), downscale_factor); });
 }
 
 flam_tensor *flam_channel_shuffle(const flam_tensor *input, int64_t groups) {
   if (!input) return null_operand("flam_channel_shuffle", "input"), nullptr;
-  return guard_handle("flam_channel_shuffle", [&] { return flambeau::ops::channel_shuffle(as_tensor(input), groups); });
+  return guard_op("flam_channel_shuffle", [&] { return flambeau::ops::channel_shuffle(as_tensor(input), groups); });
 }
 
 flam_tensor *flam_im2col(const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
@@ -54,7 +54,7 @@ flam_tensor *flam_im2col(const flam_tensor *input, const int64_t *kernel_size, s
   if (!dilation && n_dilation) return null_operand("flam_im2col", "dilation"), nullptr;
   if (!padding && n_padding) return null_operand("flam_im2col", "padding"), nullptr;
   if (!stride && n_stride) return null_operand("flam_im2col", "stride"), nullptr;
-  return guard_handle("flam_im2col", [&] { return flambeau::ops::im2col(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(dilation, n_dilation), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(stride, n_stride)); });
+  return guard_op("flam_im2col", [&] { return flambeau::ops::im2col(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(dilation, n_dilation), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(stride, n_stride)); });
 }
 
 flam_tensor *flam_col2im(const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
@@ -66,7 +66,7 @@ flam_tensor *flam_col2im(const flam_tensor *input, const int64_t *output_size, s
   if (!dilation && n_dilation) return null_operand("flam_col2im", "dilation"), nullptr;
   if (!padding && n_padding) return null_operand("flam_col2im", "padding"), nullptr;
   if (!stride && n_stride) return null_operand("flam_col2im", "stride"), nullptr;
-  return guard_handle("flam_col2im", [&] { return flambeau::ops::col2im(as_tensor(input), std::span<const int64_t>(output_size, n_output_size), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(dilation, n_dilation), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(stride, n_stride)); });
+  return guard_op("flam_col2im", [&] { return flambeau::ops::col2im(as_tensor(input), std::span<const int64_t>(output_size, n_output_size), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(dilation, n_dilation), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(stride, n_stride)); });
 }
 
 }  // extern "C"

@@ -14,7 +14,7 @@ flam_tensor *flam_index(const flam_tensor *input, const int64_t *kinds, size_t n
   if (!bounds && n_bounds) return null_operand("flam_index", "bounds"), nullptr;
   if (!tensors && n_tensors) return null_operand("flam_index", "tensors"), nullptr;
   if (t_error && has_null(tensors, n_tensors)) return nullptr;
-  return guard_handle("flam_index", [&] { return flambeau::ops::index(as_tensor(input), std::span<const int64_t>(kinds, n_kinds), std::span<const int64_t>(bounds, n_bounds), as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_index", [&] { return flambeau::ops::index(as_tensor(input), std::span<const int64_t>(kinds, n_kinds), std::span<const int64_t>(bounds, n_bounds), as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_index_put_(flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t
@@ -26,13 +26,13 @@ flam_tensor *flam_index_put_(flam_tensor *input, const int64_t *kinds, size_t n_
   if (!tensors && n_tensors) return null_operand("flam_index_put_", "tensors"), nullptr;
   if (t_error && has_null(tensors, n_tensors)) return nullptr;
   if (!values) return null_operand("flam_index_put_", "values"), nullptr;
-  return guard_handle("flam_index_put_", [&] { return flambeau::ops::index_put_(as_tensor(input), std::span<const int64_t>(kinds, n_kinds), std::span<const int64_t>(bounds, n_bounds), as_tensors(tensors, n_tensors), as_tensor(values), accumulate != 0); });
+  return guard_op("flam_index_put_", [&] { return flambeau::ops::index_put_(as_tensor(input), std::span<const int64_t>(kinds, n_kinds), std::span<const int64_t>(bounds, n_bounds), as_tensors(tensors, n_tensors), as_tensor(values), accumulate != 0); });
 }
 
 flam_tensor *flam_index_select(const flam_tensor *input, int64_t dim, const flam_tensor *index) {
   if (!input) return null_operand("flam_index_select", "input"), nullptr;
   if (!index) return null_operand("flam_index_select", "index"), nullptr;
-  return guard_handle("flam_index_select", [&] { return flambeau::ops::index_select(as_tensor(input), dim, as_tensor(index)); });
+  return guard_op("flam_index_select", [&] { return flambeau::ops::index_select(as_tensor(input), dim, as_tensor(index)); });
 }
 
 flam_tensor *flam_index_select_out(const flam_tensor *input, int64_t dim, const flam_tensor *index,
@@ -40,7 +40,7 @@ flam_tensor *flam_index_select_out(const flam_tensor *input, int64_t dim, const 
   if (!input) return null_operand("flam_index_select_out", "input"), nullptr;
   if (!index) return null_operand("flam_index_select_out", "index"), nullptr;
   if (!out) return null_operand("flam_index_select_out", "out"), nullptr;
-  return guard_handle("flam_index_select_out", [&] { return flambeau::ops::index_select_out(as_tensor(input), dim, as_tensor(index), as_tensor(out)); });
+  return guard_op("flam_index_select_out", [&] { return flambeau::ops::index_select_out(as_tensor(input), dim, as_tensor(index), as_tensor(out)); });
 }
 
 flam_tensor *flam_index_add(const flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -48,7 +48,7 @@ flam_tensor *flam_index_add(const flam_tensor *input, int64_t dim, const flam_te
   if (!input) return null_operand("flam_index_add", "input"), nullptr;
   if (!index) return null_operand("flam_index_add", "index"), nullptr;
   if (!source) return null_operand("flam_index_add", "source"), nullptr;
-  return guard_handle("flam_index_add", [&] { return flambeau::ops::index_add(as_tensor(input), dim, as_tensor(index), as_tensor(source), alpha); });
+  return guard_op("flam_index_add", [&] { return flambeau::ops::index_add(as_tensor(input), dim, as_tensor(index), as_tensor(source), alpha); });
 }
 
 flam_tensor *flam_index_add_(flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -56,7 +56,7 @@ flam_tensor *flam_index_add_(flam_tensor *input, int64_t dim, const flam_tensor 
   if (!input) return null_operand("flam_index_add_", "input"), nullptr;
   if (!index) return null_operand("flam_index_add_", "index"), nullptr;
   if (!source) return null_operand("flam_index_add_", "source"), nullptr;
-  return guard_handle("flam_index_add_", [&] { return flambeau::ops::index_add_(as_tensor(input), dim, as_tensor(index), as_tensor(source), alpha); });
+  return guard_op("flam_index_add_", [&] { return flambeau::ops::index_add_(as_tensor(input), dim, as_tensor(index), as_tensor(source), alpha); });
 }
 
 flam_tensor *flam_index_add_out(const flam_tensor *input, int64_t dim, const flam_tensor *index,
@@ -65,7 +65,7 @@ flam_tensor *flam_index_add_out(const flam_tensor *input, int64_t dim, const fla
   if (!index) return null_operand("flam_index_add_out", "index"), nullptr;
   if (!source) return null_operand("flam_index_add_out", "source"), nullptr;
   if (!out) return null_operand("flam_index_add_out", "out"), nullptr;
-  return guard_handle("flam_index_add_out", [&] { return flambeau::ops::index_add_out(as_tensor(input), dim, as_tensor(index), as_tensor(source), alpha, as_tensor(out)); });
+  return guard_op("flam_index_add_out", [&] { return flambeau::ops::index_add_out(as_tensor(input), dim, as_tensor(index), as_tensor(source), alpha, as_tensor(out)); });
 }
 
 flam_tensor *flam_index_copy(const flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -73,7 +73,7 @@ flam_tensor *flam_index_copy(const flam_tensor *input, int64_t dim, const flam_t
   if (!input) return null_operand("flam_index_copy", "input"), nullptr;
   if (!index) return null_operand("flam_index_copy", "index"), nullptr;
   if (!source) return null_operand("flam_index_copy", "source"), nullptr;
-  return guard_handle("flam_index_copy", [&] { return flambeau::ops::index_copy(as_tensor(input), dim, as_tensor(index), as_tensor(source)); });
+  return guard_op("flam_index_copy", [&] { return flambeau::ops::index_copy(as_tensor(input), dim, as_tensor(index), as_tensor(source)); });
 }
 
 flam_tensor *flam_index_copy_(flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -81,7 +81,7 @@ flam_tensor *flam_index_copy_(flam_tensor *input, int64_t dim, const flam_tensor
   if (!input) return null_operand("flam_index_copy_", "input"), nullptr;
   if (!index) return null_operand("flam_index_copy_", "index"), nullptr;
   if (!source) return null_operand("flam_index_copy_", "source"), nullptr;
-  return guard_handle("flam_index_copy_", [&] { return flambeau::ops::index_copy_(as_tensor(input), dim, as_tensor(index), as_tensor(source)); });
+  return guard_op("flam_index_copy_", [&] { return flambeau::ops::index_copy_(as_tensor(input), dim, as_tensor(index), as_tensor(source)); });
 }
 
 flam_tensor *flam_index_copy_out(const flam_tensor *input, int64_t dim, const flam_tensor *index,
@@ -90,7 +90,7 @@ flam_tensor *flam_index_copy_out(const flam_tensor *input, int64_t dim, const fl
   if (!index) return null_operand("flam_index_copy_out", "index"), nullptr;
   if (!source) return null_operand("flam_index_copy_out", "source"), nullptr;
   if (!out) return null_operand("flam_index_copy_out", "out"), nullptr;
-  return guard_handle("flam_index_copy_out", [&] { return flambeau::ops::index_copy_out(as_tensor(input), dim, as_tensor(index), as_tensor(source), as_tensor(out)); });
+  return guard_op("flam_index_copy_out", [&] { return flambeau::ops::index_copy_out(as_tensor(input), dim, as_tensor(index), as_tensor(source), as_tensor(out)); });
 }
 
 flam_tensor *flam_index_fill(const flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -98,7 +98,7 @@ flam_tensor *flam_index_fill(const flam_tensor *input, int64_t dim, const flam_t
   if (!input) return null_operand("flam_index_fill", "input"), nullptr;
   if (!index) return null_operand("flam_index_fill", "index"), nullptr;
   if (!value) return null_operand("flam_index_fill", "value"), nullptr;
-  return guard_handle("flam_index_fill", [&] { return flambeau::ops::index_fill(as_tensor(input), dim, as_tensor(index), as_tensor(value)); });
+  return guard_op("flam_index_fill", [&] { return flambeau::ops::index_fill(as_tensor(input), dim, as_tensor(index), as_tensor(value)); });
 }
 
 flam_tensor *flam_index_fill_(flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -106,13 +106,13 @@ flam_tensor *flam_index_fill_(flam_tensor *input, int64_t dim, const flam_tensor
   if (!input) return null_operand("flam_index_fill_", "input"), nullptr;
   if (!index) return null_operand("flam_index_fill_", "index"), nullptr;
   if (!value) return null_operand("flam_index_fill_", "value"), nullptr;
-  return guard_handle("flam_index_fill_", [&] { return flambeau::ops::index_fill_(as_tensor(input), dim, as_tensor(index), as_tensor(value)); });
+  return guard_op("flam_index_fill_", [&] { return flambeau::ops::index_fill_(as_tensor(input), dim, as_tensor(index), as_tensor(value)); });
 }
 
 flam_tensor *flam_gather(const flam_tensor *input, int64_t dim, const flam_tensor *index) {
   if (!input) return null_operand("flam_gather", "input"), nullptr;
   if (!index) return null_operand("flam_gather", "index"), nullptr;
-  return guard_handle("flam_gather", [&] { return flambeau::ops::gather(as_tensor(input), dim, as_tensor(index)); });
+  return guard_op("flam_gather", [&] { return flambeau::ops::gather(as_tensor(input), dim, as_tensor(index)); });
 }
 
 flam_tensor *flam_gather_out(const flam_tensor *input, int64_t dim, const flam_tensor *index,
@@ -120,7 +120,7 @@ flam_tensor *flam_gather_out(const flam_tensor *input, int64_t dim, const flam_t
   if (!input) return null_operand("flam_gather_out", "input"), nullptr;
   if (!index) return null_operand("flam_gather_out", "index"), nullptr;
   if (!out) return null_operand("flam_gather_out", "out"), nullptr;
-  return guard_handle("flam_gather_out", [&] { return flambeau::ops::gather_out(as_tensor(input), dim, as_tensor(index), as_tensor(out)); });
+  return guard_op("flam_gather_out", [&] { return flambeau::ops::gather_out(as_tensor(input), dim, as_tensor(index), as_tensor(out)); });
 }
 
 flam_tensor *flam_scatter(const flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -128,7 +128,7 @@ flam_tensor *flam_scatter(const flam_tensor *input, int64_t dim, const flam_tens
   if (!input) return null_operand("flam_scatter", "input"), nullptr;
   if (!index) return null_operand("flam_scatter", "index"), nullptr;
   if (!src) return null_operand("flam_scatter", "src"), nullptr;
-  return guard_handle("flam_scatter", [&] { return flambeau::ops::scatter(as_tensor(input), dim, as_tensor(index), as_tensor(src)); });
+  return guard_op("flam_scatter", [&] { return flambeau::ops::scatter(as_tensor(input), dim, as_tensor(index), as_tensor(src)); });
 }
 
 flam_tensor *flam_scatter_(flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -136,7 +136,7 @@ flam_tensor *flam_scatter_(flam_tensor *input, int64_t dim, const flam_tensor *i
   if (!input) return null_operand("flam_scatter_", "input"), nullptr;
   if (!index) return null_operand("flam_scatter_", "index"), nullptr;
   if (!src) return null_operand("flam_scatter_", "src"), nullptr;
-  return guard_handle("flam_scatter_", [&] { return flambeau::ops::scatter_(as_tensor(input), dim, as_tensor(index), as_tensor(src)); });
+  return guard_op("flam_scatter_", [&] { return flambeau::ops::scatter_(as_tensor(input), dim, as_tensor(index), as_tensor(src)); });
 }
 
 flam_tensor *flam_scatter_out(const flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -145,7 +145,7 @@ flam_tensor *flam_scatter_out(const flam_tensor *input, int64_t dim, const flam_
   if (!index) return null_operand("flam_scatter_out", "index"), nullptr;
   if (!src) return null_operand("flam_scatter_out", "src"), nullptr;
   if (!out) return null_operand("flam_scatter_out", "out"), nullptr;
-  return guard_handle("flam_scatter_out", [&] { return flambeau::ops::scatter_out(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_tensor(out)); });
+  return guard_op("flam_scatter_out", [&] { return flambeau::ops::scatter_out(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_tensor(out)); });
 }
 
 flam_tensor *flam_scatter_add(const flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -153,7 +153,7 @@ flam_tensor *flam_scatter_add(const flam_tensor *input, int64_t dim, const flam_
   if (!input) return null_operand("flam_scatter_add", "input"), nullptr;
   if (!index) return null_operand("flam_scatter_add", "index"), nullptr;
   if (!src) return null_operand("flam_scatter_add", "src"), nullptr;
-  return guard_handle("flam_scatter_add", [&] { return flambeau::ops::scatter_add(as_tensor(input), dim, as_tensor(index), as_tensor(src)); });
+  return guard_op("flam_scatter_add", [&] { return flambeau::ops::scatter_add(as_tensor(input), dim, as_tensor(index), as_tensor(src)); });
 }
 
 flam_tensor *flam_scatter_add_(flam_tensor *input, int64_t dim, const flam_tensor *index, const
@@ -161,7 +161,7 @@ flam_tensor *flam_scatter_add_(flam_tensor *input, int64_t dim, const flam_tenso
   if (!input) return null_operand("flam_scatter_add_", "input"), nullptr;
   if (!index) return null_operand("flam_scatter_add_", "index"), nullptr;
   if (!src) return null_operand("flam_scatter_add_", "src"), nullptr;
-  return guard_handle("flam_scatter_add_", [&] { return flambeau::ops::scatter_add_(as_tensor(input), dim, as_tensor(index), as_tensor(src)); });
+  return guard_op("flam_scatter_add_", [&] { return flambeau::ops::scatter_add_(as_tensor(input), dim, as_tensor(index), as_tensor(src)); });
 }
 
 flam_tensor *flam_scatter_add_out(const flam_tensor *input, int64_t dim, const flam_tensor *index,
@@ -170,13 +170,13 @@ flam_tensor *flam_scatter_add_out(const flam_tensor *input, int64_t dim, const f
   if (!index) return null_operand("flam_scatter_add_out", "index"), nullptr;
   if (!src) return null_operand("flam_scatter_add_out", "src"), nullptr;
   if (!out) return null_operand("flam_scatter_add_out", "out"), nullptr;
-  return guard_handle("flam_scatter_add_out", [&] { return flambeau::ops::scatter_add_out(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_tensor(out)); });
+  return guard_op("flam_scatter_add_out", [&] { return flambeau::ops::scatter_add_out(as_tensor(input), dim, as_tensor(index), as_tensor(src), as_tensor(out)); });
 }
 
 flam_tensor *flam_masked_select(const flam_tensor *input, const flam_tensor *mask) {
   if (!input) return null_operand("flam_masked_select", "input"), nullptr;
   if (!mask) return null_operand("flam_masked_select", "mask"), nullptr;
-  return guard_handle("flam_masked_select", [&] { return flambeau::ops::masked_select(as_tensor(input), as_tensor(mask)); });
+  return guard_op("flam_masked_select", [&] { return flambeau::ops::masked_select(as_tensor(input), as_tensor(mask)); });
 }
 
 flam_tensor *flam_masked_scatter(const flam_tensor *input, const flam_tensor *mask, const
@@ -184,7 +184,7 @@ flam_tensor *flam_masked_scatter(const flam_tensor *input, const flam_tensor *ma
   if (!input) return null_operand("flam_masked_scatter", "input"), nullptr;
   if (!mask) return null_operand("flam_masked_scatter", "mask"), nullptr;
   if (!source) return null_operand("flam_masked_scatter", "source"), nullptr;
-  return guard_handle("flam_masked_scatter", [&] { return flambeau::ops::masked_scatter(as_tensor(input), as_tensor(mask), as_tensor(source)); });
+  return guard_op("flam_masked_scatter", [&] { return flambeau::ops::masked_scatter(as_tensor(input), as_tensor(mask), as_tensor(source)); });
 }
 
 flam_tensor *flam_masked_scatter_(flam_tensor *input, const flam_tensor *mask, const flam_tensor
@@ -192,42 +192,42 @@ flam_tensor *flam_masked_scatter_(flam_tensor *input, const flam_tensor *mask, c
   if (!input) return null_operand("flam_masked_scatter_", "input"), nullptr;
   if (!mask) return null_operand("flam_masked_scatter_", "mask"), nullptr;
   if (!source) return null_operand("flam_masked_scatter_", "source"), nullptr;
-  return guard_handle("flam_masked_scatter_", [&] { return flambeau::ops::masked_scatter_(as_tensor(input), as_tensor(mask), as_tensor(source)); });
+  return guard_op("flam_masked_scatter_", [&] { return flambeau::ops::masked_scatter_(as_tensor(input), as_tensor(mask), as_tensor(source)); });
 }
 
 flam_tensor *flam_nonzero(const flam_tensor *input) {
   if (!input) return null_operand("flam_nonzero", "input"), nullptr;
-  return guard_handle("flam_nonzero", [&] { return flambeau::ops::nonzero(as_tensor(input)); });
+  return guard_op("flam_nonzero", [&] { return flambeau::ops::nonzero(as_tensor(input)); });
 }
 
 flam_tensor_list *flam_nonzero_tuple(const flam_tensor *condition) {
   if (!condition) return null_operand("flam_nonzero_tuple", "condition"), nullptr;
-  return guard_handle("flam_nonzero_tuple", [&] { return flambeau::ops::nonzero_tuple(as_tensor(condition)); });
+  return guard_op("flam_nonzero_tuple", [&] { return flambeau::ops::nonzero_tuple(as_tensor(condition)); });
 }
 
 flam_tensor *flam_take(const flam_tensor *input, const flam_tensor *index) {
   if (!input) return null_operand("flam_take", "input"), nullptr;
   if (!index) return null_operand("flam_take", "index"), nullptr;
-  return guard_handle("flam_take", [&] { return flambeau::ops::take(as_tensor(input), as_tensor(index)); });
+  return guard_op("flam_take", [&] { return flambeau::ops::take(as_tensor(input), as_tensor(index)); });
 }
 
 flam_tensor *flam_take_along_dim(const flam_tensor *input, const flam_tensor *indices, const int64_t
     *dim) {
   if (!input) return null_operand("flam_take_along_dim", "input"), nullptr;
   if (!indices) return null_operand("flam_take_along_dim", "indices"), nullptr;
-  return guard_handle("flam_take_along_dim", [&] { return flambeau::ops::take_along_dim(as_tensor(input), as_tensor(indices), as_optional(dim)); });
+  return guard_op("flam_take_along_dim", [&] { return flambeau::ops::take_along_dim(as_tensor(input), as_tensor(indices), as_optional(dim)); });
 }
 
 flam_tensor *flam_embedding(const flam_tensor *input, const flam_tensor *weight, const int64_t
     *padding_idx) {
   if (!input) return null_operand("flam_embedding", "input"), nullptr;
   if (!weight) return null_operand("flam_embedding", "weight"), nullptr;
-  return guard_handle("flam_embedding", [&] { return flambeau::ops::embedding(as_tensor(input), as_tensor(weight), as_optional(padding_idx)); });
+  return guard_op("flam_embedding", [&] { return flambeau::ops::embedding(as_tensor(input), as_tensor(weight), as_optional(padding_idx)); });
 }
 
 flam_tensor *flam_one_hot(const flam_tensor *input, int64_t num_classes) {
   if (!input) return null_operand("flam_one_hot", "input"), nullptr;
-  return guard_handle("flam_one_hot", [&] { return flambeau::ops::one_hot(as_tensor(input), num_classes); });
+  return guard_op("flam_one_hot", [&] { return flambeau::ops::one_hot(as_tensor(input), num_classes); });
 }
 
 }  // extern "C"

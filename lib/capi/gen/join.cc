@@ -10,90 +10,90 @@ extern "C" {
 
 flam_tensor *flam_cat(const flam_tensor *const *tensors, size_t n_tensors, int64_t dim) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_cat", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_cat", [&] { return flambeau::ops::cat(as_tensors(tensors, n_tensors), dim); });
+  return guard_op("flam_cat", [&] { return flambeau::ops::cat(as_tensors(tensors, n_tensors), dim); });
 }
 
 flam_tensor *flam_cat_out(const flam_tensor *const *tensors, size_t n_tensors, int64_t dim,
     flam_tensor *out) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_cat_out", "tensors or an entry of it"), nullptr;
   if (!out) return null_operand("flam_cat_out", "out"), nullptr;
-  return guard_handle("flam_cat_out", [&] { return flambeau::ops::cat_out(as_tensors(tensors, n_tensors), dim, as_tensor(out)); });
+  return guard_op("flam_cat_out", [&] { return flambeau::ops::cat_out(as_tensors(tensors, n_tensors), dim, as_tensor(out)); });
 }
 
 flam_tensor *flam_stack(const flam_tensor *const *tensors, size_t n_tensors, int64_t dim) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_stack", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_stack", [&] { return flambeau::ops::stack(as_tensors(tensors, n_tensors), dim); });
+  return guard_op("flam_stack", [&] { return flambeau::ops::stack(as_tensors(tensors, n_tensors), dim); });
 }
 
 flam_tensor *flam_stack_out(const flam_tensor *const *tensors, size_t n_tensors, int64_t dim,
     flam_tensor *out) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_stack_out", "tensors or an entry of it"), nullptr;
   if (!out) return null_operand("flam_stack_out", "out"), nullptr;
-  return guard_handle("flam_stack_out", [&] { return flambeau::ops::stack_out(as_tensors(tensors, n_tensors), dim, as_tensor(out)); });
+  return guard_op("flam_stack_out", [&] { return flambeau::ops::stack_out(as_tensors(tensors, n_tensors), dim, as_tensor(out)); });
 }
 
 flam_tensor *flam_hstack(const flam_tensor *const *tensors, size_t n_tensors) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_hstack", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_hstack", [&] { return flambeau::ops::hstack(as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_hstack", [&] { return flambeau::ops::hstack(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_vstack(const flam_tensor *const *tensors, size_t n_tensors) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_vstack", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_vstack", [&] { return flambeau::ops::vstack(as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_vstack", [&] { return flambeau::ops::vstack(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_dstack(const flam_tensor *const *tensors, size_t n_tensors) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_dstack", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_dstack", [&] { return flambeau::ops::dstack(as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_dstack", [&] { return flambeau::ops::dstack(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor_list *flam_broadcast_tensors(const flam_tensor *const *tensors, size_t n_tensors) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_broadcast_tensors", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_broadcast_tensors", [&] { return flambeau::ops::broadcast_tensors(as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_broadcast_tensors", [&] { return flambeau::ops::broadcast_tensors(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor_list *flam_meshgrid(const flam_tensor *const *tensors, size_t n_tensors,
     flam_meshgrid_indexing indexing) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_meshgrid", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_meshgrid", [&] { return flambeau::ops::meshgrid(as_tensors(tensors, n_tensors), as_flam_meshgrid_indexing(indexing)); });
+  return guard_op("flam_meshgrid", [&] { return flambeau::ops::meshgrid(as_tensors(tensors, n_tensors), as_flam_meshgrid_indexing(indexing)); });
 }
 
 flam_tensor_list *flam_split(const flam_tensor *tensor, int64_t split_size, int64_t dim) {
   if (!tensor) return null_operand("flam_split", "tensor"), nullptr;
-  return guard_handle("flam_split", [&] { return flambeau::ops::split(as_tensor(tensor), split_size, dim); });
+  return guard_op("flam_split", [&] { return flambeau::ops::split(as_tensor(tensor), split_size, dim); });
 }
 
 flam_tensor_list *flam_split_with_sizes(const flam_tensor *tensor, const int64_t *split_sizes,
     size_t n_split_sizes, int64_t dim) {
   if (!tensor) return null_operand("flam_split_with_sizes", "tensor"), nullptr;
   if (!split_sizes && n_split_sizes) return null_operand("flam_split_with_sizes", "split_sizes"), nullptr;
-  return guard_handle("flam_split_with_sizes", [&] { return flambeau::ops::split_with_sizes(as_tensor(tensor), std::span<const int64_t>(split_sizes, n_split_sizes), dim); });
+  return guard_op("flam_split_with_sizes", [&] { return flambeau::ops::split_with_sizes(as_tensor(tensor), std::span<const int64_t>(split_sizes, n_split_sizes), dim); });
 }
 
 flam_tensor_list *flam_chunk(const flam_tensor *input, int64_t chunks, int64_t dim) {
   if (!input) return null_operand("flam_chunk", "input"), nullptr;
-  return guard_handle("flam_chunk", [&] { return flambeau::ops::chunk(as_tensor(input), chunks, dim); });
+  return guard_op("flam_chunk", [&] { return flambeau::ops::chunk(as_tensor(input), chunks, dim); });
 }
 
 flam_tensor_list *flam_unbind(const flam_tensor *input, int64_t dim) {
   if (!input) return null_operand("flam_unbind", "input"), nullptr;
-  return guard_handle("flam_unbind", [&] { return flambeau::ops::unbind(as_tensor(input), dim); });
+  return guard_op("flam_unbind", [&] { return flambeau::ops::unbind(as_tensor(input), dim); });
 }
 
 flam_tensor *flam_flip(const flam_tensor *input, const int64_t *dims, size_t n_dims) {
   if (!input) return null_operand("flam_flip", "input"), nullptr;
   if (!dims && n_dims) return null_operand("flam_flip", "dims"), nullptr;
-  return guard_handle("flam_flip", [&] { return flambeau::ops::flip(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
+  return guard_op("flam_flip", [&] { return flambeau::ops::flip(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
 }
 
 flam_tensor *flam_fliplr(const flam_tensor *input) {
   if (!input) return null_operand("flam_fliplr", "input"), nullptr;
-  return guard_handle("flam_fliplr", [&] { return flambeau::ops::fliplr(as_tensor(input)); });
+  return guard_op("flam_fliplr", [&] { return flambeau::ops::fliplr(as_tensor(input)); });
 }
 
 flam_tensor *flam_flipud(const flam_tensor *input) {
   if (!input) return null_operand("flam_flipud", "input"), nullptr;
-  return guard_handle("flam_flipud", [&] { return flambeau::ops::flipud(as_tensor(input)); });
+  return guard_op("flam_flipud", [&] { return flambeau::ops::flipud(as_tensor(input)); });
 }
 
 flam_tensor *flam_roll(const flam_tensor *input, const int64_t *shifts, size_t n_shifts, const
@@ -101,24 +101,24 @@ flam_tensor *flam_roll(const flam_tensor *input, const int64_t *shifts, size_t n
   if (!input) return null_operand("flam_roll", "input"), nullptr;
   if (!shifts && n_shifts) return null_operand("flam_roll", "shifts"), nullptr;
   if (!dims && n_dims) return null_operand("flam_roll", "dims"), nullptr;
-  return guard_handle("flam_roll", [&] { return flambeau::ops::roll(as_tensor(input), std::span<const int64_t>(shifts, n_shifts), std::span<const int64_t>(dims, n_dims)); });
+  return guard_op("flam_roll", [&] { return flambeau::ops::roll(as_tensor(input), std::span<const int64_t>(shifts, n_shifts), std::span<const int64_t>(dims, n_dims)); });
 }
 
 flam_tensor *flam_repeat(const flam_tensor *input, const int64_t *repeats, size_t n_repeats) {
   if (!input) return null_operand("flam_repeat", "input"), nullptr;
   if (!repeats && n_repeats) return null_operand("flam_repeat", "repeats"), nullptr;
-  return guard_handle("flam_repeat", [&] { return flambeau::ops::repeat(as_tensor(input), std::span<const int64_t>(repeats, n_repeats)); });
+  return guard_op("flam_repeat", [&] { return flambeau::ops::repeat(as_tensor(input), std::span<const int64_t>(repeats, n_repeats)); });
 }
 
 flam_tensor *flam_tile(const flam_tensor *input, const int64_t *dims, size_t n_dims) {
   if (!input) return null_operand("flam_tile", "input"), nullptr;
   if (!dims && n_dims) return null_operand("flam_tile", "dims"), nullptr;
-  return guard_handle("flam_tile", [&] { return flambeau::ops::tile(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
+  return guard_op("flam_tile", [&] { return flambeau::ops::tile(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
 }
 
 flam_tensor *flam_repeat_interleave(const flam_tensor *input, int64_t repeats, const int64_t *dim) {
   if (!input) return null_operand("flam_repeat_interleave", "input"), nullptr;
-  return guard_handle("flam_repeat_interleave", [&] { return flambeau::ops::repeat_interleave(as_tensor(input), repeats, as_optional(dim)); });
+  return guard_op("flam_repeat_interleave", [&] { return flambeau::ops::repeat_interleave(as_tensor(input), repeats, as_optional(dim)); });
 }
 
 }  // extern "C"

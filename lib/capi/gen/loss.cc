@@ -12,28 +12,28 @@ flam_tensor *flam_mse_loss(const flam_tensor *input, const flam_tensor *target, 
     reduction) {
   if (!input) return null_operand("flam_mse_loss", "input"), nullptr;
   if (!target) return null_operand("flam_mse_loss", "target"), nullptr;
-  return guard_handle("flam_mse_loss", [&] { return flambeau::ops::mse_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction)); });
+  return guard_op("flam_mse_loss", [&] { return flambeau::ops::mse_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_l1_loss(const flam_tensor *input, const flam_tensor *target, flam_reduction
     reduction) {
   if (!input) return null_operand("flam_l1_loss", "input"), nullptr;
   if (!target) return null_operand("flam_l1_loss", "target"), nullptr;
-  return guard_handle("flam_l1_loss", [&] { return flambeau::ops::l1_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction)); });
+  return guard_op("flam_l1_loss", [&] { return flambeau::ops::l1_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_smooth_l1_loss(const flam_tensor *input, const flam_tensor *target, flam_reduction
     reduction, double beta) {
   if (!input) return null_operand("flam_smooth_l1_loss", "input"), nullptr;
   if (!target) return null_operand("flam_smooth_l1_loss", "target"), nullptr;
-  return guard_handle("flam_smooth_l1_loss", [&] { return flambeau::ops::smooth_l1_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction), beta); });
+  return guard_op("flam_smooth_l1_loss", [&] { return flambeau::ops::smooth_l1_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction), beta); });
 }
 
 flam_tensor *flam_huber_loss(const flam_tensor *input, const flam_tensor *target, flam_reduction
     reduction, double delta) {
   if (!input) return null_operand("flam_huber_loss", "input"), nullptr;
   if (!target) return null_operand("flam_huber_loss", "target"), nullptr;
-  return guard_handle("flam_huber_loss", [&] { return flambeau::ops::huber_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction), delta); });
+  return guard_op("flam_huber_loss", [&] { return flambeau::ops::huber_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction), delta); });
 }
 
 flam_tensor *flam_cross_entropy(const flam_tensor *input, const flam_tensor *target, const
@@ -41,7 +41,7 @@ flam_tensor *flam_cross_entropy(const flam_tensor *input, const flam_tensor *tar
   if (!input) return null_operand("flam_cross_entropy", "input"), nullptr;
   if (!target) return null_operand("flam_cross_entropy", "target"), nullptr;
   if (t_error && !weight) return nullptr;
-  return guard_handle("flam_cross_entropy", [&] { return flambeau::ops::cross_entropy(as_tensor(input), as_tensor(target), as_tensor(weight), ignore_index, as_flam_reduction(reduction), label_smoothing); });
+  return guard_op("flam_cross_entropy", [&] { return flambeau::ops::cross_entropy(as_tensor(input), as_tensor(target), as_tensor(weight), ignore_index, as_flam_reduction(reduction), label_smoothing); });
 }
 
 flam_tensor *flam_nll_loss(const flam_tensor *input, const flam_tensor *target, const flam_tensor
@@ -49,7 +49,7 @@ flam_tensor *flam_nll_loss(const flam_tensor *input, const flam_tensor *target, 
   if (!input) return null_operand("flam_nll_loss", "input"), nullptr;
   if (!target) return null_operand("flam_nll_loss", "target"), nullptr;
   if (t_error && !weight) return nullptr;
-  return guard_handle("flam_nll_loss", [&] { return flambeau::ops::nll_loss(as_tensor(input), as_tensor(target), as_tensor(weight), ignore_index, as_flam_reduction(reduction)); });
+  return guard_op("flam_nll_loss", [&] { return flambeau::ops::nll_loss(as_tensor(input), as_tensor(target), as_tensor(weight), ignore_index, as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_binary_cross_entropy(const flam_tensor *input, const flam_tensor *target, const
@@ -57,7 +57,7 @@ flam_tensor *flam_binary_cross_entropy(const flam_tensor *input, const flam_tens
   if (!input) return null_operand("flam_binary_cross_entropy", "input"), nullptr;
   if (!target) return null_operand("flam_binary_cross_entropy", "target"), nullptr;
   if (t_error && !weight) return nullptr;
-  return guard_handle("flam_binary_cross_entropy", [&] { return flambeau::ops::binary_cross_entropy(as_tensor(input), as_tensor(target), as_tensor(weight), as_flam_reduction(reduction)); });
+  return guard_op("flam_binary_cross_entropy", [&] { return flambeau::ops::binary_cross_entropy(as_tensor(input), as_tensor(target), as_tensor(weight), as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_binary_cross_entropy_with_logits(const flam_tensor *input, const flam_tensor
@@ -66,14 +66,14 @@ flam_tensor *flam_binary_cross_entropy_with_logits(const flam_tensor *input, con
   if (!target) return null_operand("flam_binary_cross_entropy_with_logits", "target"), nullptr;
   if (t_error && !weight) return nullptr;
   if (t_error && !pos_weight) return nullptr;
-  return guard_handle("flam_binary_cross_entropy_with_logits", [&] { return flambeau::ops::binary_cross_entropy_with_logits(as_tensor(input), as_tensor(target), as_tensor(weight), as_flam_reduction(reduction), as_tensor(pos_weight)); });
+  return guard_op("flam_binary_cross_entropy_with_logits", [&] { return flambeau::ops::binary_cross_entropy_with_logits(as_tensor(input), as_tensor(target), as_tensor(weight), as_flam_reduction(reduction), as_tensor(pos_weight)); });
 }
 
 flam_tensor *flam_kl_div(const flam_tensor *input, const flam_tensor *target, flam_reduction
     reduction, flam_bool log_target) {
   if (!input) return null_operand("flam_kl_div", "input"), nullptr;
   if (!target) return null_operand("flam_kl_div", "target"), nullptr;
-  return guard_handle("flam_kl_div", [&] { return flambeau::ops::kl_div(as_tensor(input), as_tensor(target), as_flam_reduction(reduction), log_target != 0); });
+  return guard_op("flam_kl_div", [&] { return flambeau::ops::kl_div(as_tensor(input), as_tensor(target), as_flam_reduction(reduction), log_target != 0); });
 }
 
 }  // extern "C"

@@ -13,14 +13,14 @@ flam_tensor *flam_margin_ranking_loss(const flam_tensor *input1, const flam_tens
   if (!input1) return null_operand("flam_margin_ranking_loss", "input1"), nullptr;
   if (!input2) return null_operand("flam_margin_ranking_loss", "input2"), nullptr;
   if (!target) return null_operand("flam_margin_ranking_loss", "target"), nullptr;
-  return guard_handle("flam_margin_ranking_loss", [&] { return flambeau::ops::margin_ranking_loss(as_tensor(input1), as_tensor(input2), as_tensor(target), margin, as_flam_reduction(reduction)); });
+  return guard_op("flam_margin_ranking_loss", [&] { return flambeau::ops::margin_ranking_loss(as_tensor(input1), as_tensor(input2), as_tensor(target), margin, as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_hinge_embedding_loss(const flam_tensor *input, const flam_tensor *target, double
     margin, flam_reduction reduction) {
   if (!input) return null_operand("flam_hinge_embedding_loss", "input"), nullptr;
   if (!target) return null_operand("flam_hinge_embedding_loss", "target"), nullptr;
-  return guard_handle("flam_hinge_embedding_loss", [&] { return flambeau::ops::hinge_embedding_loss(as_tensor(input), as_tensor(target), margin, as_flam_reduction(reduction)); });
+  return guard_op("flam_hinge_embedding_loss", [&] { return flambeau::ops::hinge_embedding_loss(as_tensor(input), as_tensor(target), margin, as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_cosine_embedding_loss(const flam_tensor *input1, const flam_tensor *input2, const
@@ -28,7 +28,7 @@ flam_tensor *flam_cosine_embedding_loss(const flam_tensor *input1, const flam_te
   if (!input1) return null_operand("flam_cosine_embedding_loss", "input1"), nullptr;
   if (!input2) return null_operand("flam_cosine_embedding_loss", "input2"), nullptr;
   if (!target) return null_operand("flam_cosine_embedding_loss", "target"), nullptr;
-  return guard_handle("flam_cosine_embedding_loss", [&] { return flambeau::ops::cosine_embedding_loss(as_tensor(input1), as_tensor(input2), as_tensor(target), margin, as_flam_reduction(reduction)); });
+  return guard_op("flam_cosine_embedding_loss", [&] { return flambeau::ops::cosine_embedding_loss(as_tensor(input1), as_tensor(input2), as_tensor(target), margin, as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_triplet_margin_loss(const flam_tensor *anchor, const flam_tensor *positive, const
@@ -37,14 +37,14 @@ flam_tensor *flam_triplet_margin_loss(const flam_tensor *anchor, const flam_tens
   if (!anchor) return null_operand("flam_triplet_margin_loss", "anchor"), nullptr;
   if (!positive) return null_operand("flam_triplet_margin_loss", "positive"), nullptr;
   if (!negative) return null_operand("flam_triplet_margin_loss", "negative"), nullptr;
-  return guard_handle("flam_triplet_margin_loss", [&] { return flambeau::ops::triplet_margin_loss(as_tensor(anchor), as_tensor(positive), as_tensor(negative), margin, p, eps, swap != 0, as_flam_reduction(reduction)); });
+  return guard_op("flam_triplet_margin_loss", [&] { return flambeau::ops::triplet_margin_loss(as_tensor(anchor), as_tensor(positive), as_tensor(negative), margin, p, eps, swap != 0, as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_soft_margin_loss(const flam_tensor *input, const flam_tensor *target,
     flam_reduction reduction) {
   if (!input) return null_operand("flam_soft_margin_loss", "input"), nullptr;
   if (!target) return null_operand("flam_soft_margin_loss", "target"), nullptr;
-  return guard_handle("flam_soft_margin_loss", [&] { return flambeau::ops::soft_margin_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction)); });
+  return guard_op("flam_soft_margin_loss", [&] { return flambeau::ops::soft_margin_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_multi_margin_loss(const flam_tensor *input, const flam_tensor *target, int64_t p,
@@ -52,14 +52,14 @@ flam_tensor *flam_multi_margin_loss(const flam_tensor *input, const flam_tensor 
   if (!input) return null_operand("flam_multi_margin_loss", "input"), nullptr;
   if (!target) return null_operand("flam_multi_margin_loss", "target"), nullptr;
   if (t_error && !weight) return nullptr;
-  return guard_handle("flam_multi_margin_loss", [&] { return flambeau::ops::multi_margin_loss(as_tensor(input), as_tensor(target), p, margin, as_tensor(weight), as_flam_reduction(reduction)); });
+  return guard_op("flam_multi_margin_loss", [&] { return flambeau::ops::multi_margin_loss(as_tensor(input), as_tensor(target), p, margin, as_tensor(weight), as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_multilabel_margin_loss(const flam_tensor *input, const flam_tensor *target,
     flam_reduction reduction) {
   if (!input) return null_operand("flam_multilabel_margin_loss", "input"), nullptr;
   if (!target) return null_operand("flam_multilabel_margin_loss", "target"), nullptr;
-  return guard_handle("flam_multilabel_margin_loss", [&] { return flambeau::ops::multilabel_margin_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction)); });
+  return guard_op("flam_multilabel_margin_loss", [&] { return flambeau::ops::multilabel_margin_loss(as_tensor(input), as_tensor(target), as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_multilabel_soft_margin_loss(const flam_tensor *input, const flam_tensor *target,
@@ -67,14 +67,14 @@ flam_tensor *flam_multilabel_soft_margin_loss(const flam_tensor *input, const fl
   if (!input) return null_operand("flam_multilabel_soft_margin_loss", "input"), nullptr;
   if (!target) return null_operand("flam_multilabel_soft_margin_loss", "target"), nullptr;
   if (t_error && !weight) return nullptr;
-  return guard_handle("flam_multilabel_soft_margin_loss", [&] { return flambeau::ops::multilabel_soft_margin_loss(as_tensor(input), as_tensor(target), as_tensor(weight), as_flam_reduction(reduction)); });
+  return guard_op("flam_multilabel_soft_margin_loss", [&] { return flambeau::ops::multilabel_soft_margin_loss(as_tensor(input), as_tensor(target), as_tensor(weight), as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_poisson_nll_loss(const flam_tensor *input, const flam_tensor *target, flam_bool
     log_input, flam_bool full, double eps, flam_reduction reduction) {
   if (!input) return null_operand("flam_poisson_nll_loss", "input"), nullptr;
   if (!target) return null_operand("flam_poisson_nll_loss", "target"), nullptr;
-  return guard_handle("flam_poisson_nll_loss", [&] { return flambeau::ops::poisson_nll_loss(as_tensor(input), as_tensor(target), log_input != 0, full != 0, eps, as_flam_reduction(reduction)); });
+  return guard_op("flam_poisson_nll_loss", [&] { return flambeau::ops::poisson_nll_loss(as_tensor(input), as_tensor(target), log_input != 0, full != 0, eps, as_flam_reduction(reduction)); });
 }
 
 flam_tensor *flam_gaussian_nll_loss(const flam_tensor *input, const flam_tensor *target, const
@@ -82,7 +82,7 @@ flam_tensor *flam_gaussian_nll_loss(const flam_tensor *input, const flam_tensor 
   if (!input) return null_operand("flam_gaussian_nll_loss", "input"), nullptr;
   if (!target) return null_operand("flam_gaussian_nll_loss", "target"), nullptr;
   if (!var) return null_operand("flam_gaussian_nll_loss", "var"), nullptr;
-  return guard_handle("flam_gaussian_nll_loss", [&] { return flambeau::ops::gaussian_nll_loss(as_tensor(input), as_tensor(target), as_tensor(var), full != 0, eps, as_flam_reduction(reduction)); });
+  return guard_op("flam_gaussian_nll_loss", [&] { return flambeau::ops::gaussian_nll_loss(as_tensor(input), as_tensor(target), as_tensor(var), full != 0, eps, as_flam_reduction(reduction)); });
 }
 
 }  // extern "C"

@@ -10,14 +10,14 @@ extern "C" {
 flam_tensor *flam_matmul(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_matmul", "input"), nullptr;
   if (!other) return null_operand("flam_matmul", "other"), nullptr;
-  return guard_handle("flam_matmul", [&] { return flambeau::ops::matmul(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_matmul", [&] { return flambeau::ops::matmul(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_matmul_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_matmul_out", "input"), nullptr;
   if (!other) return null_operand("flam_matmul_out", "other"), nullptr;
   if (!out) return null_operand("flam_matmul_out", "out"), nullptr;
-  return guard_handle("flam_matmul_out", [&] { return flambeau::ops::matmul_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_matmul_out", [&] { return flambeau::ops::matmul_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_linear(const flam_tensor *input, const flam_tensor *weight, const flam_tensor
@@ -25,72 +25,72 @@ flam_tensor *flam_linear(const flam_tensor *input, const flam_tensor *weight, co
   if (!input) return null_operand("flam_linear", "input"), nullptr;
   if (!weight) return null_operand("flam_linear", "weight"), nullptr;
   if (t_error && !bias) return nullptr;
-  return guard_handle("flam_linear", [&] { return flambeau::ops::linear(as_tensor(input), as_tensor(weight), as_tensor(bias)); });
+  return guard_op("flam_linear", [&] { return flambeau::ops::linear(as_tensor(input), as_tensor(weight), as_tensor(bias)); });
 }
 
 flam_tensor *flam_mm(const flam_tensor *input, const flam_tensor *mat2) {
   if (!input) return null_operand("flam_mm", "input"), nullptr;
   if (!mat2) return null_operand("flam_mm", "mat2"), nullptr;
-  return guard_handle("flam_mm", [&] { return flambeau::ops::mm(as_tensor(input), as_tensor(mat2)); });
+  return guard_op("flam_mm", [&] { return flambeau::ops::mm(as_tensor(input), as_tensor(mat2)); });
 }
 
 flam_tensor *flam_mm_out(const flam_tensor *input, const flam_tensor *mat2, flam_tensor *out) {
   if (!input) return null_operand("flam_mm_out", "input"), nullptr;
   if (!mat2) return null_operand("flam_mm_out", "mat2"), nullptr;
   if (!out) return null_operand("flam_mm_out", "out"), nullptr;
-  return guard_handle("flam_mm_out", [&] { return flambeau::ops::mm_out(as_tensor(input), as_tensor(mat2), as_tensor(out)); });
+  return guard_op("flam_mm_out", [&] { return flambeau::ops::mm_out(as_tensor(input), as_tensor(mat2), as_tensor(out)); });
 }
 
 flam_tensor *flam_bmm(const flam_tensor *input, const flam_tensor *mat2) {
   if (!input) return null_operand("flam_bmm", "input"), nullptr;
   if (!mat2) return null_operand("flam_bmm", "mat2"), nullptr;
-  return guard_handle("flam_bmm", [&] { return flambeau::ops::bmm(as_tensor(input), as_tensor(mat2)); });
+  return guard_op("flam_bmm", [&] { return flambeau::ops::bmm(as_tensor(input), as_tensor(mat2)); });
 }
 
 flam_tensor *flam_bmm_out(const flam_tensor *input, const flam_tensor *mat2, flam_tensor *out) {
   if (!input) return null_operand("flam_bmm_out", "input"), nullptr;
   if (!mat2) return null_operand("flam_bmm_out", "mat2"), nullptr;
   if (!out) return null_operand("flam_bmm_out", "out"), nullptr;
-  return guard_handle("flam_bmm_out", [&] { return flambeau::ops::bmm_out(as_tensor(input), as_tensor(mat2), as_tensor(out)); });
+  return guard_op("flam_bmm_out", [&] { return flambeau::ops::bmm_out(as_tensor(input), as_tensor(mat2), as_tensor(out)); });
 }
 
 flam_tensor *flam_mv(const flam_tensor *input, const flam_tensor *vec) {
   if (!input) return null_operand("flam_mv", "input"), nullptr;
   if (!vec) return null_operand("flam_mv", "vec"), nullptr;
-  return guard_handle("flam_mv", [&] { return flambeau::ops::mv(as_tensor(input), as_tensor(vec)); });
+  return guard_op("flam_mv", [&] { return flambeau::ops::mv(as_tensor(input), as_tensor(vec)); });
 }
 
 flam_tensor *flam_mv_out(const flam_tensor *input, const flam_tensor *vec, flam_tensor *out) {
   if (!input) return null_operand("flam_mv_out", "input"), nullptr;
   if (!vec) return null_operand("flam_mv_out", "vec"), nullptr;
   if (!out) return null_operand("flam_mv_out", "out"), nullptr;
-  return guard_handle("flam_mv_out", [&] { return flambeau::ops::mv_out(as_tensor(input), as_tensor(vec), as_tensor(out)); });
+  return guard_op("flam_mv_out", [&] { return flambeau::ops::mv_out(as_tensor(input), as_tensor(vec), as_tensor(out)); });
 }
 
 flam_tensor *flam_dot(const flam_tensor *input, const flam_tensor *tensor) {
   if (!input) return null_operand("flam_dot", "input"), nullptr;
   if (!tensor) return null_operand("flam_dot", "tensor"), nullptr;
-  return guard_handle("flam_dot", [&] { return flambeau::ops::dot(as_tensor(input), as_tensor(tensor)); });
+  return guard_op("flam_dot", [&] { return flambeau::ops::dot(as_tensor(input), as_tensor(tensor)); });
 }
 
 flam_tensor *flam_dot_out(const flam_tensor *input, const flam_tensor *tensor, flam_tensor *out) {
   if (!input) return null_operand("flam_dot_out", "input"), nullptr;
   if (!tensor) return null_operand("flam_dot_out", "tensor"), nullptr;
   if (!out) return null_operand("flam_dot_out", "out"), nullptr;
-  return guard_handle("flam_dot_out", [&] { return flambeau::ops::dot_out(as_tensor(input), as_tensor(tensor), as_tensor(out)); });
+  return guard_op("flam_dot_out", [&] { return flambeau::ops::dot_out(as_tensor(input), as_tensor(tensor), as_tensor(out)); });
 }
 
 flam_tensor *flam_outer(const flam_tensor *input, const flam_tensor *vec2) {
   if (!input) return null_operand("flam_outer", "input"), nullptr;
   if (!vec2) return null_operand("flam_outer", "vec2"), nullptr;
-  return guard_handle("flam_outer", [&] { return flambeau::ops::outer(as_tensor(input), as_tensor(vec2)); });
+  return guard_op("flam_outer", [&] { return flambeau::ops::outer(as_tensor(input), as_tensor(vec2)); });
 }
 
 flam_tensor *flam_outer_out(const flam_tensor *input, const flam_tensor *vec2, flam_tensor *out) {
   if (!input) return null_operand("flam_outer_out", "input"), nullptr;
   if (!vec2) return null_operand("flam_outer_out", "vec2"), nullptr;
   if (!out) return null_operand("flam_outer_out", "out"), nullptr;
-  return guard_handle("flam_outer_out", [&] { return flambeau::ops::outer_out(as_tensor(input), as_tensor(vec2), as_tensor(out)); });
+  return guard_op("flam_outer_out", [&] { return flambeau::ops::outer_out(as_tensor(input), as_tensor(vec2), as_tensor(out)); });
 }
 
 flam_tensor *flam_addmm(const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
@@ -98,7 +98,7 @@ flam_tensor *flam_addmm(const flam_tensor *input, const flam_tensor *mat1, const
   if (!input) return null_operand("flam_addmm", "input"), nullptr;
   if (!mat1) return null_operand("flam_addmm", "mat1"), nullptr;
   if (!mat2) return null_operand("flam_addmm", "mat2"), nullptr;
-  return guard_handle("flam_addmm", [&] { return flambeau::ops::addmm(as_tensor(input), as_tensor(mat1), as_tensor(mat2), beta, alpha); });
+  return guard_op("flam_addmm", [&] { return flambeau::ops::addmm(as_tensor(input), as_tensor(mat1), as_tensor(mat2), beta, alpha); });
 }
 
 flam_tensor *flam_addmm_(flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
@@ -106,7 +106,7 @@ flam_tensor *flam_addmm_(flam_tensor *input, const flam_tensor *mat1, const flam
   if (!input) return null_operand("flam_addmm_", "input"), nullptr;
   if (!mat1) return null_operand("flam_addmm_", "mat1"), nullptr;
   if (!mat2) return null_operand("flam_addmm_", "mat2"), nullptr;
-  return guard_handle("flam_addmm_", [&] { return flambeau::ops::addmm_(as_tensor(input), as_tensor(mat1), as_tensor(mat2), beta, alpha); });
+  return guard_op("flam_addmm_", [&] { return flambeau::ops::addmm_(as_tensor(input), as_tensor(mat1), as_tensor(mat2), beta, alpha); });
 }
 
 flam_tensor *flam_addmm_out(const flam_tensor *input, const flam_tensor *mat1, const flam_tensor
@@ -115,7 +115,7 @@ flam_tensor *flam_addmm_out(const flam_tensor *input, const flam_tensor *mat1, c
   if (!mat1) return null_operand("flam_addmm_out", "mat1"), nullptr;
   if (!mat2) return null_operand("flam_addmm_out", "mat2"), nullptr;
   if (!out) return null_operand("flam_addmm_out", "out"), nullptr;
-  return guard_handle("flam_addmm_out", [&] { return flambeau::ops::addmm_out(as_tensor(input), as_tensor(mat1), as_tensor(mat2), beta, alpha, as_tensor(out)); });
+  return guard_op("flam_addmm_out", [&] { return flambeau::ops::addmm_out(as_tensor(input), as_tensor(mat1), as_tensor(mat2), beta, alpha, as_tensor(out)); });
 }
 
 flam_tensor *flam_baddbmm(const flam_tensor *input, const flam_tensor *batch1, const flam_tensor
@@ -123,7 +123,7 @@ flam_tensor *flam_baddbmm(const flam_tensor *input, const flam_tensor *batch1, c
   if (!input) return null_operand("flam_baddbmm", "input"), nullptr;
   if (!batch1) return null_operand("flam_baddbmm", "batch1"), nullptr;
   if (!batch2) return null_operand("flam_baddbmm", "batch2"), nullptr;
-  return guard_handle("flam_baddbmm", [&] { return flambeau::ops::baddbmm(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha); });
+  return guard_op("flam_baddbmm", [&] { return flambeau::ops::baddbmm(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha); });
 }
 
 flam_tensor *flam_baddbmm_(flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
@@ -131,7 +131,7 @@ flam_tensor *flam_baddbmm_(flam_tensor *input, const flam_tensor *batch1, const 
   if (!input) return null_operand("flam_baddbmm_", "input"), nullptr;
   if (!batch1) return null_operand("flam_baddbmm_", "batch1"), nullptr;
   if (!batch2) return null_operand("flam_baddbmm_", "batch2"), nullptr;
-  return guard_handle("flam_baddbmm_", [&] { return flambeau::ops::baddbmm_(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha); });
+  return guard_op("flam_baddbmm_", [&] { return flambeau::ops::baddbmm_(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha); });
 }
 
 flam_tensor *flam_baddbmm_out(const flam_tensor *input, const flam_tensor *batch1, const flam_tensor
@@ -140,7 +140,7 @@ flam_tensor *flam_baddbmm_out(const flam_tensor *input, const flam_tensor *batch
   if (!batch1) return null_operand("flam_baddbmm_out", "batch1"), nullptr;
   if (!batch2) return null_operand("flam_baddbmm_out", "batch2"), nullptr;
   if (!out) return null_operand("flam_baddbmm_out", "out"), nullptr;
-  return guard_handle("flam_baddbmm_out", [&] { return flambeau::ops::baddbmm_out(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha, as_tensor(out)); });
+  return guard_op("flam_baddbmm_out", [&] { return flambeau::ops::baddbmm_out(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha, as_tensor(out)); });
 }
 
 flam_tensor *flam_bilinear(const flam_tensor *input1, const flam_tensor *input2, const flam_tensor
@@ -149,7 +149,7 @@ flam_tensor *flam_bilinear(const flam_tensor *input1, const flam_tensor *input2,
   if (!input2) return null_operand("flam_bilinear", "input2"), nullptr;
   if (!weight) return null_operand("flam_bilinear", "weight"), nullptr;
   if (t_error && !bias) return nullptr;
-  return guard_handle("flam_bilinear", [&] { return flambeau::ops::bilinear(as_tensor(input1), as_tensor(input2), as_tensor(weight), as_tensor(bias)); });
+  return guard_op("flam_bilinear", [&] { return flambeau::ops::bilinear(as_tensor(input1), as_tensor(input2), as_tensor(weight), as_tensor(bias)); });
 }
 
 }  // extern "C"

@@ -13,7 +13,7 @@ flam_tensor *flam_addmv(const flam_tensor *input, const flam_tensor *mat, const 
   if (!input) return null_operand("flam_addmv", "input"), nullptr;
   if (!mat) return null_operand("flam_addmv", "mat"), nullptr;
   if (!vec) return null_operand("flam_addmv", "vec"), nullptr;
-  return guard_handle("flam_addmv", [&] { return flambeau::ops::addmv(as_tensor(input), as_tensor(mat), as_tensor(vec), beta, alpha); });
+  return guard_op("flam_addmv", [&] { return flambeau::ops::addmv(as_tensor(input), as_tensor(mat), as_tensor(vec), beta, alpha); });
 }
 
 flam_tensor *flam_addmv_(flam_tensor *input, const flam_tensor *mat, const flam_tensor *vec, double
@@ -21,7 +21,7 @@ flam_tensor *flam_addmv_(flam_tensor *input, const flam_tensor *mat, const flam_
   if (!input) return null_operand("flam_addmv_", "input"), nullptr;
   if (!mat) return null_operand("flam_addmv_", "mat"), nullptr;
   if (!vec) return null_operand("flam_addmv_", "vec"), nullptr;
-  return guard_handle("flam_addmv_", [&] { return flambeau::ops::addmv_(as_tensor(input), as_tensor(mat), as_tensor(vec), beta, alpha); });
+  return guard_op("flam_addmv_", [&] { return flambeau::ops::addmv_(as_tensor(input), as_tensor(mat), as_tensor(vec), beta, alpha); });
 }
 
 flam_tensor *flam_addmv_out(const flam_tensor *input, const flam_tensor *mat, const flam_tensor
@@ -30,7 +30,7 @@ flam_tensor *flam_addmv_out(const flam_tensor *input, const flam_tensor *mat, co
   if (!mat) return null_operand("flam_addmv_out", "mat"), nullptr;
   if (!vec) return null_operand("flam_addmv_out", "vec"), nullptr;
   if (!out) return null_operand("flam_addmv_out", "out"), nullptr;
-  return guard_handle("flam_addmv_out", [&] { return flambeau::ops::addmv_out(as_tensor(input), as_tensor(mat), as_tensor(vec), beta, alpha, as_tensor(out)); });
+  return guard_op("flam_addmv_out", [&] { return flambeau::ops::addmv_out(as_tensor(input), as_tensor(mat), as_tensor(vec), beta, alpha, as_tensor(out)); });
 }
 
 flam_tensor *flam_addr(const flam_tensor *input, const flam_tensor *vec1, const flam_tensor *vec2,
@@ -38,7 +38,7 @@ flam_tensor *flam_addr(const flam_tensor *input, const flam_tensor *vec1, const 
   if (!input) return null_operand("flam_addr", "input"), nullptr;
   if (!vec1) return null_operand("flam_addr", "vec1"), nullptr;
   if (!vec2) return null_operand("flam_addr", "vec2"), nullptr;
-  return guard_handle("flam_addr", [&] { return flambeau::ops::addr(as_tensor(input), as_tensor(vec1), as_tensor(vec2), beta, alpha); });
+  return guard_op("flam_addr", [&] { return flambeau::ops::addr(as_tensor(input), as_tensor(vec1), as_tensor(vec2), beta, alpha); });
 }
 
 flam_tensor *flam_addr_(flam_tensor *input, const flam_tensor *vec1, const flam_tensor *vec2, double
@@ -46,7 +46,7 @@ flam_tensor *flam_addr_(flam_tensor *input, const flam_tensor *vec1, const flam_
   if (!input) return null_operand("flam_addr_", "input"), nullptr;
   if (!vec1) return null_operand("flam_addr_", "vec1"), nullptr;
   if (!vec2) return null_operand("flam_addr_", "vec2"), nullptr;
-  return guard_handle("flam_addr_", [&] { return flambeau::ops::addr_(as_tensor(input), as_tensor(vec1), as_tensor(vec2), beta, alpha); });
+  return guard_op("flam_addr_", [&] { return flambeau::ops::addr_(as_tensor(input), as_tensor(vec1), as_tensor(vec2), beta, alpha); });
 }
 
 flam_tensor *flam_addr_out(const flam_tensor *input, const flam_tensor *vec1, const flam_tensor
@@ -55,7 +55,7 @@ flam_tensor *flam_addr_out(const flam_tensor *input, const flam_tensor *vec1, co
   if (!vec1) return null_operand("flam_addr_out", "vec1"), nullptr;
   if (!vec2) return null_operand("flam_addr_out", "vec2"), nullptr;
   if (!out) return null_operand("flam_addr_out", "out"), nullptr;
-  return guard_handle("flam_addr_out", [&] { return flambeau::ops::addr_out(as_tensor(input), as_tensor(vec1), as_tensor(vec2), beta, alpha, as_tensor(out)); });
+  return guard_op("flam_addr_out", [&] { return flambeau::ops::addr_out(as_tensor(input), as_tensor(vec1), as_tensor(vec2), beta, alpha, as_tensor(out)); });
 }
 
 flam_tensor *flam_addbmm(const flam_tensor *input, const flam_tensor *batch1, const flam_tensor
@@ -63,7 +63,7 @@ flam_tensor *flam_addbmm(const flam_tensor *input, const flam_tensor *batch1, co
   if (!input) return null_operand("flam_addbmm", "input"), nullptr;
   if (!batch1) return null_operand("flam_addbmm", "batch1"), nullptr;
   if (!batch2) return null_operand("flam_addbmm", "batch2"), nullptr;
-  return guard_handle("flam_addbmm", [&] { return flambeau::ops::addbmm(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha); });
+  return guard_op("flam_addbmm", [&] { return flambeau::ops::addbmm(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha); });
 }
 
 flam_tensor *flam_addbmm_(flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
@@ -71,7 +71,7 @@ flam_tensor *flam_addbmm_(flam_tensor *input, const flam_tensor *batch1, const f
   if (!input) return null_operand("flam_addbmm_", "input"), nullptr;
   if (!batch1) return null_operand("flam_addbmm_", "batch1"), nullptr;
   if (!batch2) return null_operand("flam_addbmm_", "batch2"), nullptr;
-  return guard_handle("flam_addbmm_", [&] { return flambeau::ops::addbmm_(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha); });
+  return guard_op("flam_addbmm_", [&] { return flambeau::ops::addbmm_(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha); });
 }
 
 flam_tensor *flam_addbmm_out(const flam_tensor *input, const flam_tensor *batch1, const flam_tensor
@@ -80,52 +80,52 @@ flam_tensor *flam_addbmm_out(const flam_tensor *input, const flam_tensor *batch1
   if (!batch1) return null_operand("flam_addbmm_out", "batch1"), nullptr;
   if (!batch2) return null_operand("flam_addbmm_out", "batch2"), nullptr;
   if (!out) return null_operand("flam_addbmm_out", "out"), nullptr;
-  return guard_handle("flam_addbmm_out", [&] { return flambeau::ops::addbmm_out(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha, as_tensor(out)); });
+  return guard_op("flam_addbmm_out", [&] { return flambeau::ops::addbmm_out(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha, as_tensor(out)); });
 }
 
 flam_tensor *flam_inner(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_inner", "input"), nullptr;
   if (!other) return null_operand("flam_inner", "other"), nullptr;
-  return guard_handle("flam_inner", [&] { return flambeau::ops::inner(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_inner", [&] { return flambeau::ops::inner(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_inner_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_inner_out", "input"), nullptr;
   if (!other) return null_operand("flam_inner_out", "other"), nullptr;
   if (!out) return null_operand("flam_inner_out", "out"), nullptr;
-  return guard_handle("flam_inner_out", [&] { return flambeau::ops::inner_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_inner_out", [&] { return flambeau::ops::inner_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_vdot(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_vdot", "input"), nullptr;
   if (!other) return null_operand("flam_vdot", "other"), nullptr;
-  return guard_handle("flam_vdot", [&] { return flambeau::ops::vdot(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_vdot", [&] { return flambeau::ops::vdot(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_vdot_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_vdot_out", "input"), nullptr;
   if (!other) return null_operand("flam_vdot_out", "other"), nullptr;
   if (!out) return null_operand("flam_vdot_out", "out"), nullptr;
-  return guard_handle("flam_vdot_out", [&] { return flambeau::ops::vdot_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_vdot_out", [&] { return flambeau::ops::vdot_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_kron(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_kron", "input"), nullptr;
   if (!other) return null_operand("flam_kron", "other"), nullptr;
-  return guard_handle("flam_kron", [&] { return flambeau::ops::kron(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_kron", [&] { return flambeau::ops::kron(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_kron_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_kron_out", "input"), nullptr;
   if (!other) return null_operand("flam_kron_out", "other"), nullptr;
   if (!out) return null_operand("flam_kron_out", "out"), nullptr;
-  return guard_handle("flam_kron_out", [&] { return flambeau::ops::kron_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_kron_out", [&] { return flambeau::ops::kron_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_cross(const flam_tensor *input, const flam_tensor *other, const int64_t *dim) {
   if (!input) return null_operand("flam_cross", "input"), nullptr;
   if (!other) return null_operand("flam_cross", "other"), nullptr;
-  return guard_handle("flam_cross", [&] { return flambeau::ops::cross(as_tensor(input), as_tensor(other), as_optional(dim)); });
+  return guard_op("flam_cross", [&] { return flambeau::ops::cross(as_tensor(input), as_tensor(other), as_optional(dim)); });
 }
 
 flam_tensor *flam_cross_out(const flam_tensor *input, const flam_tensor *other, const int64_t *dim,
@@ -133,83 +133,83 @@ flam_tensor *flam_cross_out(const flam_tensor *input, const flam_tensor *other, 
   if (!input) return null_operand("flam_cross_out", "input"), nullptr;
   if (!other) return null_operand("flam_cross_out", "other"), nullptr;
   if (!out) return null_operand("flam_cross_out", "out"), nullptr;
-  return guard_handle("flam_cross_out", [&] { return flambeau::ops::cross_out(as_tensor(input), as_tensor(other), as_optional(dim), as_tensor(out)); });
+  return guard_op("flam_cross_out", [&] { return flambeau::ops::cross_out(as_tensor(input), as_tensor(other), as_optional(dim), as_tensor(out)); });
 }
 
 flam_tensor *flam_trace(const flam_tensor *input) {
   if (!input) return null_operand("flam_trace", "input"), nullptr;
-  return guard_handle("flam_trace", [&] { return flambeau::ops::trace(as_tensor(input)); });
+  return guard_op("flam_trace", [&] { return flambeau::ops::trace(as_tensor(input)); });
 }
 
 flam_tensor *flam_diag(const flam_tensor *input, int64_t diagonal) {
   if (!input) return null_operand("flam_diag", "input"), nullptr;
-  return guard_handle("flam_diag", [&] { return flambeau::ops::diag(as_tensor(input), diagonal); });
+  return guard_op("flam_diag", [&] { return flambeau::ops::diag(as_tensor(input), diagonal); });
 }
 
 flam_tensor *flam_diag_out(const flam_tensor *input, int64_t diagonal, flam_tensor *out) {
   if (!input) return null_operand("flam_diag_out", "input"), nullptr;
   if (!out) return null_operand("flam_diag_out", "out"), nullptr;
-  return guard_handle("flam_diag_out", [&] { return flambeau::ops::diag_out(as_tensor(input), diagonal, as_tensor(out)); });
+  return guard_op("flam_diag_out", [&] { return flambeau::ops::diag_out(as_tensor(input), diagonal, as_tensor(out)); });
 }
 
 flam_tensor *flam_diag_embed(const flam_tensor *input, int64_t offset, int64_t dim1, int64_t dim2) {
   if (!input) return null_operand("flam_diag_embed", "input"), nullptr;
-  return guard_handle("flam_diag_embed", [&] { return flambeau::ops::diag_embed(as_tensor(input), offset, dim1, dim2); });
+  return guard_op("flam_diag_embed", [&] { return flambeau::ops::diag_embed(as_tensor(input), offset, dim1, dim2); });
 }
 
 flam_tensor *flam_diagflat(const flam_tensor *input, int64_t offset) {
   if (!input) return null_operand("flam_diagflat", "input"), nullptr;
-  return guard_handle("flam_diagflat", [&] { return flambeau::ops::diagflat(as_tensor(input), offset); });
+  return guard_op("flam_diagflat", [&] { return flambeau::ops::diagflat(as_tensor(input), offset); });
 }
 
 flam_tensor *flam_tril_indices(int64_t row, int64_t col, int64_t offset, flam_dtype dtype,
     flam_device device) {
-  return guard_handle("flam_tril_indices", [&] { return flambeau::ops::tril_indices(row, col, offset, as_dtype(dtype), as_device(device)); });
+  return guard_op("flam_tril_indices", [&] { return flambeau::ops::tril_indices(row, col, offset, as_dtype(dtype), as_device(device)); });
 }
 
 flam_tensor *flam_triu_indices(int64_t row, int64_t col, int64_t offset, flam_dtype dtype,
     flam_device device) {
-  return guard_handle("flam_triu_indices", [&] { return flambeau::ops::triu_indices(row, col, offset, as_dtype(dtype), as_device(device)); });
+  return guard_op("flam_triu_indices", [&] { return flambeau::ops::triu_indices(row, col, offset, as_dtype(dtype), as_device(device)); });
 }
 
 flam_tensor *flam_cdist(const flam_tensor *x1, const flam_tensor *x2, double p, flam_cdist_mode
     compute_mode) {
   if (!x1) return null_operand("flam_cdist", "x1"), nullptr;
   if (!x2) return null_operand("flam_cdist", "x2"), nullptr;
-  return guard_handle("flam_cdist", [&] { return flambeau::ops::cdist(as_tensor(x1), as_tensor(x2), p, as_flam_cdist_mode(compute_mode)); });
+  return guard_op("flam_cdist", [&] { return flambeau::ops::cdist(as_tensor(x1), as_tensor(x2), p, as_flam_cdist_mode(compute_mode)); });
 }
 
 flam_tensor *flam_dist(const flam_tensor *input, const flam_tensor *other, double p) {
   if (!input) return null_operand("flam_dist", "input"), nullptr;
   if (!other) return null_operand("flam_dist", "other"), nullptr;
-  return guard_handle("flam_dist", [&] { return flambeau::ops::dist(as_tensor(input), as_tensor(other), p); });
+  return guard_op("flam_dist", [&] { return flambeau::ops::dist(as_tensor(input), as_tensor(other), p); });
 }
 
 flam_tensor *flam_renorm(const flam_tensor *input, double p, int64_t dim, double maxnorm) {
   if (!input) return null_operand("flam_renorm", "input"), nullptr;
-  return guard_handle("flam_renorm", [&] { return flambeau::ops::renorm(as_tensor(input), p, dim, maxnorm); });
+  return guard_op("flam_renorm", [&] { return flambeau::ops::renorm(as_tensor(input), p, dim, maxnorm); });
 }
 
 flam_tensor *flam_renorm_(flam_tensor *input, double p, int64_t dim, double maxnorm) {
   if (!input) return null_operand("flam_renorm_", "input"), nullptr;
-  return guard_handle("flam_renorm_", [&] { return flambeau::ops::renorm_(as_tensor(input), p, dim, maxnorm); });
+  return guard_op("flam_renorm_", [&] { return flambeau::ops::renorm_(as_tensor(input), p, dim, maxnorm); });
 }
 
 flam_tensor *flam_renorm_out(const flam_tensor *input, double p, int64_t dim, double maxnorm,
     flam_tensor *out) {
   if (!input) return null_operand("flam_renorm_out", "input"), nullptr;
   if (!out) return null_operand("flam_renorm_out", "out"), nullptr;
-  return guard_handle("flam_renorm_out", [&] { return flambeau::ops::renorm_out(as_tensor(input), p, dim, maxnorm, as_tensor(out)); });
+  return guard_op("flam_renorm_out", [&] { return flambeau::ops::renorm_out(as_tensor(input), p, dim, maxnorm, as_tensor(out)); });
 }
 
 flam_tensor *flam_block_diag(const flam_tensor *const *tensors, size_t n_tensors) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_block_diag", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_block_diag", [&] { return flambeau::ops::block_diag(as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_block_diag", [&] { return flambeau::ops::block_diag(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_vander(const flam_tensor *x, const int64_t *N, flam_bool increasing) {
   if (!x) return null_operand("flam_vander", "x"), nullptr;
-  return guard_handle("flam_vander", [&] { return flambeau::ops::vander(as_tensor(x), as_optional(N), increasing != 0); });
+  return guard_op("flam_vander", [&] { return flambeau::ops::vander(as_tensor(x), as_optional(N), increasing != 0); });
 }
 
 }  // extern "C"

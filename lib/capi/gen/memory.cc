@@ -73,6 +73,11 @@ flam_status flam_memory_record_history(size_t max_entries) {
   return guard_status("flam_memory_record_history", [&] { return flambeau::capi::memory_record_history(max_entries); });
 }
 
+flam_status flam_memory_timeline(const char *path) {
+  if (!path) return null_operand("flam_memory_timeline", "path");
+  return guard_status("flam_memory_timeline", [&] { return flambeau::capi::memory_timeline(as_text(path)); });
+}
+
 flam_status flam_memory_fail_allocation(int64_t nth, flam_bool forever) {
   return guard_status("flam_memory_fail_allocation", [&] { return flambeau::capi::memory_fail_allocation(nth, forever != 0); });
 }

@@ -13,7 +13,7 @@ flam_status flam_var_mean(const flam_tensor *input, const int64_t *dim, size_t n
   if (!dim && n_dim) return null_operand("flam_var_mean", "dim");
   if (!out_var) return null_operand("flam_var_mean", "out_var");
   if (!out_mean) return null_operand("flam_var_mean", "out_mean");
-  return guard_status("flam_var_mean", [&] { return flambeau::ops::var_mean(as_tensor(input), std::span<const int64_t>(dim, n_dim), correction, keepdim != 0); }, out_var, out_mean);
+  return guard_op_status("flam_var_mean", [&] { return flambeau::ops::var_mean(as_tensor(input), std::span<const int64_t>(dim, n_dim), correction, keepdim != 0); }, out_var, out_mean);
 }
 
 flam_status flam_var_mean_unbiased(const flam_tensor *input, const int64_t *dim, size_t n_dim,
@@ -22,7 +22,7 @@ flam_status flam_var_mean_unbiased(const flam_tensor *input, const int64_t *dim,
   if (!dim && n_dim) return null_operand("flam_var_mean_unbiased", "dim");
   if (!out_var) return null_operand("flam_var_mean_unbiased", "out_var");
   if (!out_mean) return null_operand("flam_var_mean_unbiased", "out_mean");
-  return guard_status("flam_var_mean_unbiased", [&] { return flambeau::ops::var_mean_unbiased(as_tensor(input), std::span<const int64_t>(dim, n_dim), unbiased != 0, keepdim != 0); }, out_var, out_mean);
+  return guard_op_status("flam_var_mean_unbiased", [&] { return flambeau::ops::var_mean_unbiased(as_tensor(input), std::span<const int64_t>(dim, n_dim), unbiased != 0, keepdim != 0); }, out_var, out_mean);
 }
 
 flam_status flam_std_mean(const flam_tensor *input, const int64_t *dim, size_t n_dim, double
@@ -31,7 +31,7 @@ flam_status flam_std_mean(const flam_tensor *input, const int64_t *dim, size_t n
   if (!dim && n_dim) return null_operand("flam_std_mean", "dim");
   if (!out_std) return null_operand("flam_std_mean", "out_std");
   if (!out_mean) return null_operand("flam_std_mean", "out_mean");
-  return guard_status("flam_std_mean", [&] { return flambeau::ops::std_mean(as_tensor(input), std::span<const int64_t>(dim, n_dim), correction, keepdim != 0); }, out_std, out_mean);
+  return guard_op_status("flam_std_mean", [&] { return flambeau::ops::std_mean(as_tensor(input), std::span<const int64_t>(dim, n_dim), correction, keepdim != 0); }, out_std, out_mean);
 }
 
 flam_status flam_std_mean_unbiased(const flam_tensor *input, const int64_t *dim, size_t n_dim,
@@ -40,14 +40,14 @@ flam_status flam_std_mean_unbiased(const flam_tensor *input, const int64_t *dim,
   if (!dim && n_dim) return null_operand("flam_std_mean_unbiased", "dim");
   if (!out_std) return null_operand("flam_std_mean_unbiased", "out_std");
   if (!out_mean) return null_operand("flam_std_mean_unbiased", "out_mean");
-  return guard_status("flam_std_mean_unbiased", [&] { return flambeau::ops::std_mean_unbiased(as_tensor(input), std::span<const int64_t>(dim, n_dim), unbiased != 0, keepdim != 0); }, out_std, out_mean);
+  return guard_op_status("flam_std_mean_unbiased", [&] { return flambeau::ops::std_mean_unbiased(as_tensor(input), std::span<const int64_t>(dim, n_dim), unbiased != 0, keepdim != 0); }, out_std, out_mean);
 }
 
 flam_tensor *flam_nanmean(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
     keepdim, flam_dtype dtype) {
   if (!input) return null_operand("flam_nanmean", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_nanmean", "dim"), nullptr;
-  return guard_handle("flam_nanmean", [&] { return flambeau::ops::nanmean(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_nanmean", [&] { return flambeau::ops::nanmean(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_nanmean_out(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
@@ -55,7 +55,7 @@ flam_tensor *flam_nanmean_out(const flam_tensor *input, const int64_t *dim, size
   if (!input) return null_operand("flam_nanmean_out", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_nanmean_out", "dim"), nullptr;
   if (!out) return null_operand("flam_nanmean_out", "out"), nullptr;
-  return guard_handle("flam_nanmean_out", [&] { return flambeau::ops::nanmean_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_nanmean_out", [&] { return flambeau::ops::nanmean_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_status flam_aminmax(const flam_tensor *input, const int64_t *dim, flam_bool keepdim,
@@ -63,7 +63,7 @@ flam_status flam_aminmax(const flam_tensor *input, const int64_t *dim, flam_bool
   if (!input) return null_operand("flam_aminmax", "input");
   if (!out_min) return null_operand("flam_aminmax", "out_min");
   if (!out_max) return null_operand("flam_aminmax", "out_max");
-  return guard_status("flam_aminmax", [&] { return flambeau::ops::aminmax(as_tensor(input), as_optional(dim), keepdim != 0); }, out_min, out_max);
+  return guard_op_status("flam_aminmax", [&] { return flambeau::ops::aminmax(as_tensor(input), as_optional(dim), keepdim != 0); }, out_min, out_max);
 }
 
 flam_tensor *flam_cov(const flam_tensor *input, int64_t correction, const flam_tensor *fweights,
@@ -71,12 +71,12 @@ flam_tensor *flam_cov(const flam_tensor *input, int64_t correction, const flam_t
   if (!input) return null_operand("flam_cov", "input"), nullptr;
   if (t_error && !fweights) return nullptr;
   if (t_error && !aweights) return nullptr;
-  return guard_handle("flam_cov", [&] { return flambeau::ops::cov(as_tensor(input), correction, as_tensor(fweights), as_tensor(aweights)); });
+  return guard_op("flam_cov", [&] { return flambeau::ops::cov(as_tensor(input), correction, as_tensor(fweights), as_tensor(aweights)); });
 }
 
 flam_tensor *flam_corrcoef(const flam_tensor *input) {
   if (!input) return null_operand("flam_corrcoef", "input"), nullptr;
-  return guard_handle("flam_corrcoef", [&] { return flambeau::ops::corrcoef(as_tensor(input)); });
+  return guard_op("flam_corrcoef", [&] { return flambeau::ops::corrcoef(as_tensor(input)); });
 }
 
 }  // extern "C"

@@ -15,7 +15,7 @@ flam_tensor *flam_batch_norm(const flam_tensor *input, flam_tensor *running_mean
   if (t_error && !running_var) return nullptr;
   if (t_error && !weight) return nullptr;
   if (t_error && !bias) return nullptr;
-  return guard_handle("flam_batch_norm", [&] { return flambeau::ops::batch_norm(as_tensor(input), as_tensor(running_mean), as_tensor(running_var), as_tensor(weight), as_tensor(bias), training != 0, momentum, eps); });
+  return guard_op("flam_batch_norm", [&] { return flambeau::ops::batch_norm(as_tensor(input), as_tensor(running_mean), as_tensor(running_var), as_tensor(weight), as_tensor(bias), training != 0, momentum, eps); });
 }
 
 flam_tensor *flam_layer_norm(const flam_tensor *input, const int64_t *normalized_shape, size_t
@@ -24,7 +24,7 @@ flam_tensor *flam_layer_norm(const flam_tensor *input, const int64_t *normalized
   if (!normalized_shape && n_normalized_shape) return null_operand("flam_layer_norm", "normalized_shape"), nullptr;
   if (t_error && !weight) return nullptr;
   if (t_error && !bias) return nullptr;
-  return guard_handle("flam_layer_norm", [&] { return flambeau::ops::layer_norm(as_tensor(input), std::span<const int64_t>(normalized_shape, n_normalized_shape), as_tensor(weight), as_tensor(bias), eps); });
+  return guard_op("flam_layer_norm", [&] { return flambeau::ops::layer_norm(as_tensor(input), std::span<const int64_t>(normalized_shape, n_normalized_shape), as_tensor(weight), as_tensor(bias), eps); });
 }
 
 flam_tensor *flam_group_norm(const flam_tensor *input, int64_t num_groups, const flam_tensor
@@ -32,7 +32,7 @@ flam_tensor *flam_group_norm(const flam_tensor *input, int64_t num_groups, const
   if (!input) return null_operand("flam_group_norm", "input"), nullptr;
   if (t_error && !weight) return nullptr;
   if (t_error && !bias) return nullptr;
-  return guard_handle("flam_group_norm", [&] { return flambeau::ops::group_norm(as_tensor(input), num_groups, as_tensor(weight), as_tensor(bias), eps); });
+  return guard_op("flam_group_norm", [&] { return flambeau::ops::group_norm(as_tensor(input), num_groups, as_tensor(weight), as_tensor(bias), eps); });
 }
 
 flam_tensor *flam_instance_norm(const flam_tensor *input, flam_tensor *running_mean, flam_tensor
@@ -43,7 +43,7 @@ flam_tensor *flam_instance_norm(const flam_tensor *input, flam_tensor *running_m
   if (t_error && !running_var) return nullptr;
   if (t_error && !weight) return nullptr;
   if (t_error && !bias) return nullptr;
-  return guard_handle("flam_instance_norm", [&] { return flambeau::ops::instance_norm(as_tensor(input), as_tensor(running_mean), as_tensor(running_var), as_tensor(weight), as_tensor(bias), use_input_stats != 0, momentum, eps); });
+  return guard_op("flam_instance_norm", [&] { return flambeau::ops::instance_norm(as_tensor(input), as_tensor(running_mean), as_tensor(running_var), as_tensor(weight), as_tensor(bias), use_input_stats != 0, momentum, eps); });
 }
 
 flam_tensor *flam_rms_norm(const flam_tensor *input, const int64_t *normalized_shape, size_t
@@ -51,20 +51,20 @@ flam_tensor *flam_rms_norm(const flam_tensor *input, const int64_t *normalized_s
   if (!input) return null_operand("flam_rms_norm", "input"), nullptr;
   if (!normalized_shape && n_normalized_shape) return null_operand("flam_rms_norm", "normalized_shape"), nullptr;
   if (t_error && !weight) return nullptr;
-  return guard_handle("flam_rms_norm", [&] { return flambeau::ops::rms_norm(as_tensor(input), std::span<const int64_t>(normalized_shape, n_normalized_shape), as_tensor(weight), as_optional(eps)); });
+  return guard_op("flam_rms_norm", [&] { return flambeau::ops::rms_norm(as_tensor(input), std::span<const int64_t>(normalized_shape, n_normalized_shape), as_tensor(weight), as_optional(eps)); });
 }
 
 flam_tensor *flam_local_response_norm(const flam_tensor *input, int64_t size, double alpha, double
     beta, double k) {
   if (!input) return null_operand("flam_local_response_norm", "input"), nullptr;
-  return guard_handle("flam_local_response_norm", [&] { return flambeau::ops::local_response_norm(as_tensor(input), size, alpha, beta, k); });
+  return guard_op("flam_local_response_norm", [&] { return flambeau::ops::local_response_norm(as_tensor(input), size, alpha, beta, k); });
 }
 
 flam_tensor *flam_normalize(const flam_tensor *input, double p, const int64_t *dim, size_t n_dim,
     double eps) {
   if (!input) return null_operand("flam_normalize", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_normalize", "dim"), nullptr;
-  return guard_handle("flam_normalize", [&] { return flambeau::ops::normalize(as_tensor(input), p, std::span<const int64_t>(dim, n_dim), eps); });
+  return guard_op("flam_normalize", [&] { return flambeau::ops::normalize(as_tensor(input), p, std::span<const int64_t>(dim, n_dim), eps); });
 }
 
 flam_tensor *flam_normalize_out(const flam_tensor *input, double p, const int64_t *dim, size_t
@@ -72,7 +72,7 @@ flam_tensor *flam_normalize_out(const flam_tensor *input, double p, const int64_
   if (!input) return null_operand("flam_normalize_out", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_normalize_out", "dim"), nullptr;
   if (!out) return null_operand("flam_normalize_out", "out"), nullptr;
-  return guard_handle("flam_normalize_out", [&] { return flambeau::ops::normalize_out(as_tensor(input), p, std::span<const int64_t>(dim, n_dim), eps, as_tensor(out)); });
+  return guard_op("flam_normalize_out", [&] { return flambeau::ops::normalize_out(as_tensor(input), p, std::span<const int64_t>(dim, n_dim), eps, as_tensor(out)); });
 }
 
 }  // extern "C"

@@ -12,7 +12,7 @@ flam_tensor *flam_pad(const flam_tensor *input, const int64_t *pad, size_t n_pad
     const double *value) {
   if (!input) return null_operand("flam_pad", "input"), nullptr;
   if (!pad && n_pad) return null_operand("flam_pad", "pad"), nullptr;
-  return guard_handle("flam_pad", [&] { return flambeau::ops::pad(as_tensor(input), std::span<const int64_t>(pad, n_pad), as_flam_padding(mode), as_optional(value)); });
+  return guard_op("flam_pad", [&] { return flambeau::ops::pad(as_tensor(input), std::span<const int64_t>(pad, n_pad), as_flam_padding(mode), as_optional(value)); });
 }
 
 }  // extern "C"

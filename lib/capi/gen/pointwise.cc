@@ -9,598 +9,598 @@ extern "C" {
 
 flam_tensor *flam_abs(const flam_tensor *input) {
   if (!input) return null_operand("flam_abs", "input"), nullptr;
-  return guard_handle("flam_abs", [&] { return flambeau::ops::abs(as_tensor(input)); });
+  return guard_op("flam_abs", [&] { return flambeau::ops::abs(as_tensor(input)); });
 }
 
 flam_tensor *flam_abs_(flam_tensor *input) {
   if (!input) return null_operand("flam_abs_", "input"), nullptr;
-  return guard_handle("flam_abs_", [&] { return flambeau::ops::abs_(as_tensor(input)); });
+  return guard_op("flam_abs_", [&] { return flambeau::ops::abs_(as_tensor(input)); });
 }
 
 flam_tensor *flam_abs_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_abs_out", "input"), nullptr;
   if (!out) return null_operand("flam_abs_out", "out"), nullptr;
-  return guard_handle("flam_abs_out", [&] { return flambeau::ops::abs_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_abs_out", [&] { return flambeau::ops::abs_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_neg(const flam_tensor *input) {
   if (!input) return null_operand("flam_neg", "input"), nullptr;
-  return guard_handle("flam_neg", [&] { return flambeau::ops::neg(as_tensor(input)); });
+  return guard_op("flam_neg", [&] { return flambeau::ops::neg(as_tensor(input)); });
 }
 
 flam_tensor *flam_neg_(flam_tensor *input) {
   if (!input) return null_operand("flam_neg_", "input"), nullptr;
-  return guard_handle("flam_neg_", [&] { return flambeau::ops::neg_(as_tensor(input)); });
+  return guard_op("flam_neg_", [&] { return flambeau::ops::neg_(as_tensor(input)); });
 }
 
 flam_tensor *flam_neg_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_neg_out", "input"), nullptr;
   if (!out) return null_operand("flam_neg_out", "out"), nullptr;
-  return guard_handle("flam_neg_out", [&] { return flambeau::ops::neg_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_neg_out", [&] { return flambeau::ops::neg_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_positive(const flam_tensor *input) {
   if (!input) return null_operand("flam_positive", "input"), nullptr;
-  return guard_handle("flam_positive", [&] { return flambeau::ops::positive(as_tensor(input)); });
+  return guard_op("flam_positive", [&] { return flambeau::ops::positive(as_tensor(input)); });
 }
 
 flam_tensor *flam_sign(const flam_tensor *input) {
   if (!input) return null_operand("flam_sign", "input"), nullptr;
-  return guard_handle("flam_sign", [&] { return flambeau::ops::sign(as_tensor(input)); });
+  return guard_op("flam_sign", [&] { return flambeau::ops::sign(as_tensor(input)); });
 }
 
 flam_tensor *flam_sign_(flam_tensor *input) {
   if (!input) return null_operand("flam_sign_", "input"), nullptr;
-  return guard_handle("flam_sign_", [&] { return flambeau::ops::sign_(as_tensor(input)); });
+  return guard_op("flam_sign_", [&] { return flambeau::ops::sign_(as_tensor(input)); });
 }
 
 flam_tensor *flam_sign_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_sign_out", "input"), nullptr;
   if (!out) return null_operand("flam_sign_out", "out"), nullptr;
-  return guard_handle("flam_sign_out", [&] { return flambeau::ops::sign_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_sign_out", [&] { return flambeau::ops::sign_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_exp(const flam_tensor *input) {
   if (!input) return null_operand("flam_exp", "input"), nullptr;
-  return guard_handle("flam_exp", [&] { return flambeau::ops::exp(as_tensor(input)); });
+  return guard_op("flam_exp", [&] { return flambeau::ops::exp(as_tensor(input)); });
 }
 
 flam_tensor *flam_exp_(flam_tensor *input) {
   if (!input) return null_operand("flam_exp_", "input"), nullptr;
-  return guard_handle("flam_exp_", [&] { return flambeau::ops::exp_(as_tensor(input)); });
+  return guard_op("flam_exp_", [&] { return flambeau::ops::exp_(as_tensor(input)); });
 }
 
 flam_tensor *flam_exp_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_exp_out", "input"), nullptr;
   if (!out) return null_operand("flam_exp_out", "out"), nullptr;
-  return guard_handle("flam_exp_out", [&] { return flambeau::ops::exp_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_exp_out", [&] { return flambeau::ops::exp_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_exp2(const flam_tensor *input) {
   if (!input) return null_operand("flam_exp2", "input"), nullptr;
-  return guard_handle("flam_exp2", [&] { return flambeau::ops::exp2(as_tensor(input)); });
+  return guard_op("flam_exp2", [&] { return flambeau::ops::exp2(as_tensor(input)); });
 }
 
 flam_tensor *flam_exp2_(flam_tensor *input) {
   if (!input) return null_operand("flam_exp2_", "input"), nullptr;
-  return guard_handle("flam_exp2_", [&] { return flambeau::ops::exp2_(as_tensor(input)); });
+  return guard_op("flam_exp2_", [&] { return flambeau::ops::exp2_(as_tensor(input)); });
 }
 
 flam_tensor *flam_exp2_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_exp2_out", "input"), nullptr;
   if (!out) return null_operand("flam_exp2_out", "out"), nullptr;
-  return guard_handle("flam_exp2_out", [&] { return flambeau::ops::exp2_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_exp2_out", [&] { return flambeau::ops::exp2_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_expm1(const flam_tensor *input) {
   if (!input) return null_operand("flam_expm1", "input"), nullptr;
-  return guard_handle("flam_expm1", [&] { return flambeau::ops::expm1(as_tensor(input)); });
+  return guard_op("flam_expm1", [&] { return flambeau::ops::expm1(as_tensor(input)); });
 }
 
 flam_tensor *flam_expm1_(flam_tensor *input) {
   if (!input) return null_operand("flam_expm1_", "input"), nullptr;
-  return guard_handle("flam_expm1_", [&] { return flambeau::ops::expm1_(as_tensor(input)); });
+  return guard_op("flam_expm1_", [&] { return flambeau::ops::expm1_(as_tensor(input)); });
 }
 
 flam_tensor *flam_expm1_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_expm1_out", "input"), nullptr;
   if (!out) return null_operand("flam_expm1_out", "out"), nullptr;
-  return guard_handle("flam_expm1_out", [&] { return flambeau::ops::expm1_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_expm1_out", [&] { return flambeau::ops::expm1_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_log(const flam_tensor *input) {
   if (!input) return null_operand("flam_log", "input"), nullptr;
-  return guard_handle("flam_log", [&] { return flambeau::ops::log(as_tensor(input)); });
+  return guard_op("flam_log", [&] { return flambeau::ops::log(as_tensor(input)); });
 }
 
 flam_tensor *flam_log_(flam_tensor *input) {
   if (!input) return null_operand("flam_log_", "input"), nullptr;
-  return guard_handle("flam_log_", [&] { return flambeau::ops::log_(as_tensor(input)); });
+  return guard_op("flam_log_", [&] { return flambeau::ops::log_(as_tensor(input)); });
 }
 
 flam_tensor *flam_log_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_log_out", "input"), nullptr;
   if (!out) return null_operand("flam_log_out", "out"), nullptr;
-  return guard_handle("flam_log_out", [&] { return flambeau::ops::log_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_log_out", [&] { return flambeau::ops::log_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_log2(const flam_tensor *input) {
   if (!input) return null_operand("flam_log2", "input"), nullptr;
-  return guard_handle("flam_log2", [&] { return flambeau::ops::log2(as_tensor(input)); });
+  return guard_op("flam_log2", [&] { return flambeau::ops::log2(as_tensor(input)); });
 }
 
 flam_tensor *flam_log2_(flam_tensor *input) {
   if (!input) return null_operand("flam_log2_", "input"), nullptr;
-  return guard_handle("flam_log2_", [&] { return flambeau::ops::log2_(as_tensor(input)); });
+  return guard_op("flam_log2_", [&] { return flambeau::ops::log2_(as_tensor(input)); });
 }
 
 flam_tensor *flam_log2_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_log2_out", "input"), nullptr;
   if (!out) return null_operand("flam_log2_out", "out"), nullptr;
-  return guard_handle("flam_log2_out", [&] { return flambeau::ops::log2_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_log2_out", [&] { return flambeau::ops::log2_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_log10(const flam_tensor *input) {
   if (!input) return null_operand("flam_log10", "input"), nullptr;
-  return guard_handle("flam_log10", [&] { return flambeau::ops::log10(as_tensor(input)); });
+  return guard_op("flam_log10", [&] { return flambeau::ops::log10(as_tensor(input)); });
 }
 
 flam_tensor *flam_log10_(flam_tensor *input) {
   if (!input) return null_operand("flam_log10_", "input"), nullptr;
-  return guard_handle("flam_log10_", [&] { return flambeau::ops::log10_(as_tensor(input)); });
+  return guard_op("flam_log10_", [&] { return flambeau::ops::log10_(as_tensor(input)); });
 }
 
 flam_tensor *flam_log10_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_log10_out", "input"), nullptr;
   if (!out) return null_operand("flam_log10_out", "out"), nullptr;
-  return guard_handle("flam_log10_out", [&] { return flambeau::ops::log10_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_log10_out", [&] { return flambeau::ops::log10_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_log1p(const flam_tensor *input) {
   if (!input) return null_operand("flam_log1p", "input"), nullptr;
-  return guard_handle("flam_log1p", [&] { return flambeau::ops::log1p(as_tensor(input)); });
+  return guard_op("flam_log1p", [&] { return flambeau::ops::log1p(as_tensor(input)); });
 }
 
 flam_tensor *flam_log1p_(flam_tensor *input) {
   if (!input) return null_operand("flam_log1p_", "input"), nullptr;
-  return guard_handle("flam_log1p_", [&] { return flambeau::ops::log1p_(as_tensor(input)); });
+  return guard_op("flam_log1p_", [&] { return flambeau::ops::log1p_(as_tensor(input)); });
 }
 
 flam_tensor *flam_log1p_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_log1p_out", "input"), nullptr;
   if (!out) return null_operand("flam_log1p_out", "out"), nullptr;
-  return guard_handle("flam_log1p_out", [&] { return flambeau::ops::log1p_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_log1p_out", [&] { return flambeau::ops::log1p_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_sqrt(const flam_tensor *input) {
   if (!input) return null_operand("flam_sqrt", "input"), nullptr;
-  return guard_handle("flam_sqrt", [&] { return flambeau::ops::sqrt(as_tensor(input)); });
+  return guard_op("flam_sqrt", [&] { return flambeau::ops::sqrt(as_tensor(input)); });
 }
 
 flam_tensor *flam_sqrt_(flam_tensor *input) {
   if (!input) return null_operand("flam_sqrt_", "input"), nullptr;
-  return guard_handle("flam_sqrt_", [&] { return flambeau::ops::sqrt_(as_tensor(input)); });
+  return guard_op("flam_sqrt_", [&] { return flambeau::ops::sqrt_(as_tensor(input)); });
 }
 
 flam_tensor *flam_sqrt_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_sqrt_out", "input"), nullptr;
   if (!out) return null_operand("flam_sqrt_out", "out"), nullptr;
-  return guard_handle("flam_sqrt_out", [&] { return flambeau::ops::sqrt_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_sqrt_out", [&] { return flambeau::ops::sqrt_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_rsqrt(const flam_tensor *input) {
   if (!input) return null_operand("flam_rsqrt", "input"), nullptr;
-  return guard_handle("flam_rsqrt", [&] { return flambeau::ops::rsqrt(as_tensor(input)); });
+  return guard_op("flam_rsqrt", [&] { return flambeau::ops::rsqrt(as_tensor(input)); });
 }
 
 flam_tensor *flam_rsqrt_(flam_tensor *input) {
   if (!input) return null_operand("flam_rsqrt_", "input"), nullptr;
-  return guard_handle("flam_rsqrt_", [&] { return flambeau::ops::rsqrt_(as_tensor(input)); });
+  return guard_op("flam_rsqrt_", [&] { return flambeau::ops::rsqrt_(as_tensor(input)); });
 }
 
 flam_tensor *flam_rsqrt_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_rsqrt_out", "input"), nullptr;
   if (!out) return null_operand("flam_rsqrt_out", "out"), nullptr;
-  return guard_handle("flam_rsqrt_out", [&] { return flambeau::ops::rsqrt_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_rsqrt_out", [&] { return flambeau::ops::rsqrt_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_square(const flam_tensor *input) {
   if (!input) return null_operand("flam_square", "input"), nullptr;
-  return guard_handle("flam_square", [&] { return flambeau::ops::square(as_tensor(input)); });
+  return guard_op("flam_square", [&] { return flambeau::ops::square(as_tensor(input)); });
 }
 
 flam_tensor *flam_square_(flam_tensor *input) {
   if (!input) return null_operand("flam_square_", "input"), nullptr;
-  return guard_handle("flam_square_", [&] { return flambeau::ops::square_(as_tensor(input)); });
+  return guard_op("flam_square_", [&] { return flambeau::ops::square_(as_tensor(input)); });
 }
 
 flam_tensor *flam_square_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_square_out", "input"), nullptr;
   if (!out) return null_operand("flam_square_out", "out"), nullptr;
-  return guard_handle("flam_square_out", [&] { return flambeau::ops::square_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_square_out", [&] { return flambeau::ops::square_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_reciprocal(const flam_tensor *input) {
   if (!input) return null_operand("flam_reciprocal", "input"), nullptr;
-  return guard_handle("flam_reciprocal", [&] { return flambeau::ops::reciprocal(as_tensor(input)); });
+  return guard_op("flam_reciprocal", [&] { return flambeau::ops::reciprocal(as_tensor(input)); });
 }
 
 flam_tensor *flam_reciprocal_(flam_tensor *input) {
   if (!input) return null_operand("flam_reciprocal_", "input"), nullptr;
-  return guard_handle("flam_reciprocal_", [&] { return flambeau::ops::reciprocal_(as_tensor(input)); });
+  return guard_op("flam_reciprocal_", [&] { return flambeau::ops::reciprocal_(as_tensor(input)); });
 }
 
 flam_tensor *flam_reciprocal_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_reciprocal_out", "input"), nullptr;
   if (!out) return null_operand("flam_reciprocal_out", "out"), nullptr;
-  return guard_handle("flam_reciprocal_out", [&] { return flambeau::ops::reciprocal_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_reciprocal_out", [&] { return flambeau::ops::reciprocal_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_sin(const flam_tensor *input) {
   if (!input) return null_operand("flam_sin", "input"), nullptr;
-  return guard_handle("flam_sin", [&] { return flambeau::ops::sin(as_tensor(input)); });
+  return guard_op("flam_sin", [&] { return flambeau::ops::sin(as_tensor(input)); });
 }
 
 flam_tensor *flam_sin_(flam_tensor *input) {
   if (!input) return null_operand("flam_sin_", "input"), nullptr;
-  return guard_handle("flam_sin_", [&] { return flambeau::ops::sin_(as_tensor(input)); });
+  return guard_op("flam_sin_", [&] { return flambeau::ops::sin_(as_tensor(input)); });
 }
 
 flam_tensor *flam_sin_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_sin_out", "input"), nullptr;
   if (!out) return null_operand("flam_sin_out", "out"), nullptr;
-  return guard_handle("flam_sin_out", [&] { return flambeau::ops::sin_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_sin_out", [&] { return flambeau::ops::sin_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_cos(const flam_tensor *input) {
   if (!input) return null_operand("flam_cos", "input"), nullptr;
-  return guard_handle("flam_cos", [&] { return flambeau::ops::cos(as_tensor(input)); });
+  return guard_op("flam_cos", [&] { return flambeau::ops::cos(as_tensor(input)); });
 }
 
 flam_tensor *flam_cos_(flam_tensor *input) {
   if (!input) return null_operand("flam_cos_", "input"), nullptr;
-  return guard_handle("flam_cos_", [&] { return flambeau::ops::cos_(as_tensor(input)); });
+  return guard_op("flam_cos_", [&] { return flambeau::ops::cos_(as_tensor(input)); });
 }
 
 flam_tensor *flam_cos_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_cos_out", "input"), nullptr;
   if (!out) return null_operand("flam_cos_out", "out"), nullptr;
-  return guard_handle("flam_cos_out", [&] { return flambeau::ops::cos_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_cos_out", [&] { return flambeau::ops::cos_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_tan(const flam_tensor *input) {
   if (!input) return null_operand("flam_tan", "input"), nullptr;
-  return guard_handle("flam_tan", [&] { return flambeau::ops::tan(as_tensor(input)); });
+  return guard_op("flam_tan", [&] { return flambeau::ops::tan(as_tensor(input)); });
 }
 
 flam_tensor *flam_tan_(flam_tensor *input) {
   if (!input) return null_operand("flam_tan_", "input"), nullptr;
-  return guard_handle("flam_tan_", [&] { return flambeau::ops::tan_(as_tensor(input)); });
+  return guard_op("flam_tan_", [&] { return flambeau::ops::tan_(as_tensor(input)); });
 }
 
 flam_tensor *flam_tan_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_tan_out", "input"), nullptr;
   if (!out) return null_operand("flam_tan_out", "out"), nullptr;
-  return guard_handle("flam_tan_out", [&] { return flambeau::ops::tan_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_tan_out", [&] { return flambeau::ops::tan_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_asin(const flam_tensor *input) {
   if (!input) return null_operand("flam_asin", "input"), nullptr;
-  return guard_handle("flam_asin", [&] { return flambeau::ops::asin(as_tensor(input)); });
+  return guard_op("flam_asin", [&] { return flambeau::ops::asin(as_tensor(input)); });
 }
 
 flam_tensor *flam_asin_(flam_tensor *input) {
   if (!input) return null_operand("flam_asin_", "input"), nullptr;
-  return guard_handle("flam_asin_", [&] { return flambeau::ops::asin_(as_tensor(input)); });
+  return guard_op("flam_asin_", [&] { return flambeau::ops::asin_(as_tensor(input)); });
 }
 
 flam_tensor *flam_asin_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_asin_out", "input"), nullptr;
   if (!out) return null_operand("flam_asin_out", "out"), nullptr;
-  return guard_handle("flam_asin_out", [&] { return flambeau::ops::asin_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_asin_out", [&] { return flambeau::ops::asin_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_acos(const flam_tensor *input) {
   if (!input) return null_operand("flam_acos", "input"), nullptr;
-  return guard_handle("flam_acos", [&] { return flambeau::ops::acos(as_tensor(input)); });
+  return guard_op("flam_acos", [&] { return flambeau::ops::acos(as_tensor(input)); });
 }
 
 flam_tensor *flam_acos_(flam_tensor *input) {
   if (!input) return null_operand("flam_acos_", "input"), nullptr;
-  return guard_handle("flam_acos_", [&] { return flambeau::ops::acos_(as_tensor(input)); });
+  return guard_op("flam_acos_", [&] { return flambeau::ops::acos_(as_tensor(input)); });
 }
 
 flam_tensor *flam_acos_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_acos_out", "input"), nullptr;
   if (!out) return null_operand("flam_acos_out", "out"), nullptr;
-  return guard_handle("flam_acos_out", [&] { return flambeau::ops::acos_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_acos_out", [&] { return flambeau::ops::acos_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_atan(const flam_tensor *input) {
   if (!input) return null_operand("flam_atan", "input"), nullptr;
-  return guard_handle("flam_atan", [&] { return flambeau::ops::atan(as_tensor(input)); });
+  return guard_op("flam_atan", [&] { return flambeau::ops::atan(as_tensor(input)); });
 }
 
 flam_tensor *flam_atan_(flam_tensor *input) {
   if (!input) return null_operand("flam_atan_", "input"), nullptr;
-  return guard_handle("flam_atan_", [&] { return flambeau::ops::atan_(as_tensor(input)); });
+  return guard_op("flam_atan_", [&] { return flambeau::ops::atan_(as_tensor(input)); });
 }
 
 flam_tensor *flam_atan_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_atan_out", "input"), nullptr;
   if (!out) return null_operand("flam_atan_out", "out"), nullptr;
-  return guard_handle("flam_atan_out", [&] { return flambeau::ops::atan_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_atan_out", [&] { return flambeau::ops::atan_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_sinh(const flam_tensor *input) {
   if (!input) return null_operand("flam_sinh", "input"), nullptr;
-  return guard_handle("flam_sinh", [&] { return flambeau::ops::sinh(as_tensor(input)); });
+  return guard_op("flam_sinh", [&] { return flambeau::ops::sinh(as_tensor(input)); });
 }
 
 flam_tensor *flam_sinh_(flam_tensor *input) {
   if (!input) return null_operand("flam_sinh_", "input"), nullptr;
-  return guard_handle("flam_sinh_", [&] { return flambeau::ops::sinh_(as_tensor(input)); });
+  return guard_op("flam_sinh_", [&] { return flambeau::ops::sinh_(as_tensor(input)); });
 }
 
 flam_tensor *flam_sinh_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_sinh_out", "input"), nullptr;
   if (!out) return null_operand("flam_sinh_out", "out"), nullptr;
-  return guard_handle("flam_sinh_out", [&] { return flambeau::ops::sinh_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_sinh_out", [&] { return flambeau::ops::sinh_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_cosh(const flam_tensor *input) {
   if (!input) return null_operand("flam_cosh", "input"), nullptr;
-  return guard_handle("flam_cosh", [&] { return flambeau::ops::cosh(as_tensor(input)); });
+  return guard_op("flam_cosh", [&] { return flambeau::ops::cosh(as_tensor(input)); });
 }
 
 flam_tensor *flam_cosh_(flam_tensor *input) {
   if (!input) return null_operand("flam_cosh_", "input"), nullptr;
-  return guard_handle("flam_cosh_", [&] { return flambeau::ops::cosh_(as_tensor(input)); });
+  return guard_op("flam_cosh_", [&] { return flambeau::ops::cosh_(as_tensor(input)); });
 }
 
 flam_tensor *flam_cosh_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_cosh_out", "input"), nullptr;
   if (!out) return null_operand("flam_cosh_out", "out"), nullptr;
-  return guard_handle("flam_cosh_out", [&] { return flambeau::ops::cosh_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_cosh_out", [&] { return flambeau::ops::cosh_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_asinh(const flam_tensor *input) {
   if (!input) return null_operand("flam_asinh", "input"), nullptr;
-  return guard_handle("flam_asinh", [&] { return flambeau::ops::asinh(as_tensor(input)); });
+  return guard_op("flam_asinh", [&] { return flambeau::ops::asinh(as_tensor(input)); });
 }
 
 flam_tensor *flam_asinh_(flam_tensor *input) {
   if (!input) return null_operand("flam_asinh_", "input"), nullptr;
-  return guard_handle("flam_asinh_", [&] { return flambeau::ops::asinh_(as_tensor(input)); });
+  return guard_op("flam_asinh_", [&] { return flambeau::ops::asinh_(as_tensor(input)); });
 }
 
 flam_tensor *flam_asinh_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_asinh_out", "input"), nullptr;
   if (!out) return null_operand("flam_asinh_out", "out"), nullptr;
-  return guard_handle("flam_asinh_out", [&] { return flambeau::ops::asinh_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_asinh_out", [&] { return flambeau::ops::asinh_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_acosh(const flam_tensor *input) {
   if (!input) return null_operand("flam_acosh", "input"), nullptr;
-  return guard_handle("flam_acosh", [&] { return flambeau::ops::acosh(as_tensor(input)); });
+  return guard_op("flam_acosh", [&] { return flambeau::ops::acosh(as_tensor(input)); });
 }
 
 flam_tensor *flam_acosh_(flam_tensor *input) {
   if (!input) return null_operand("flam_acosh_", "input"), nullptr;
-  return guard_handle("flam_acosh_", [&] { return flambeau::ops::acosh_(as_tensor(input)); });
+  return guard_op("flam_acosh_", [&] { return flambeau::ops::acosh_(as_tensor(input)); });
 }
 
 flam_tensor *flam_acosh_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_acosh_out", "input"), nullptr;
   if (!out) return null_operand("flam_acosh_out", "out"), nullptr;
-  return guard_handle("flam_acosh_out", [&] { return flambeau::ops::acosh_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_acosh_out", [&] { return flambeau::ops::acosh_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_atanh(const flam_tensor *input) {
   if (!input) return null_operand("flam_atanh", "input"), nullptr;
-  return guard_handle("flam_atanh", [&] { return flambeau::ops::atanh(as_tensor(input)); });
+  return guard_op("flam_atanh", [&] { return flambeau::ops::atanh(as_tensor(input)); });
 }
 
 flam_tensor *flam_atanh_(flam_tensor *input) {
   if (!input) return null_operand("flam_atanh_", "input"), nullptr;
-  return guard_handle("flam_atanh_", [&] { return flambeau::ops::atanh_(as_tensor(input)); });
+  return guard_op("flam_atanh_", [&] { return flambeau::ops::atanh_(as_tensor(input)); });
 }
 
 flam_tensor *flam_atanh_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_atanh_out", "input"), nullptr;
   if (!out) return null_operand("flam_atanh_out", "out"), nullptr;
-  return guard_handle("flam_atanh_out", [&] { return flambeau::ops::atanh_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_atanh_out", [&] { return flambeau::ops::atanh_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_tanh(const flam_tensor *input) {
   if (!input) return null_operand("flam_tanh", "input"), nullptr;
-  return guard_handle("flam_tanh", [&] { return flambeau::ops::tanh(as_tensor(input)); });
+  return guard_op("flam_tanh", [&] { return flambeau::ops::tanh(as_tensor(input)); });
 }
 
 flam_tensor *flam_tanh_(flam_tensor *input) {
   if (!input) return null_operand("flam_tanh_", "input"), nullptr;
-  return guard_handle("flam_tanh_", [&] { return flambeau::ops::tanh_(as_tensor(input)); });
+  return guard_op("flam_tanh_", [&] { return flambeau::ops::tanh_(as_tensor(input)); });
 }
 
 flam_tensor *flam_tanh_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_tanh_out", "input"), nullptr;
   if (!out) return null_operand("flam_tanh_out", "out"), nullptr;
-  return guard_handle("flam_tanh_out", [&] { return flambeau::ops::tanh_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_tanh_out", [&] { return flambeau::ops::tanh_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_sigmoid(const flam_tensor *input) {
   if (!input) return null_operand("flam_sigmoid", "input"), nullptr;
-  return guard_handle("flam_sigmoid", [&] { return flambeau::ops::sigmoid(as_tensor(input)); });
+  return guard_op("flam_sigmoid", [&] { return flambeau::ops::sigmoid(as_tensor(input)); });
 }
 
 flam_tensor *flam_sigmoid_(flam_tensor *input) {
   if (!input) return null_operand("flam_sigmoid_", "input"), nullptr;
-  return guard_handle("flam_sigmoid_", [&] { return flambeau::ops::sigmoid_(as_tensor(input)); });
+  return guard_op("flam_sigmoid_", [&] { return flambeau::ops::sigmoid_(as_tensor(input)); });
 }
 
 flam_tensor *flam_sigmoid_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_sigmoid_out", "input"), nullptr;
   if (!out) return null_operand("flam_sigmoid_out", "out"), nullptr;
-  return guard_handle("flam_sigmoid_out", [&] { return flambeau::ops::sigmoid_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_sigmoid_out", [&] { return flambeau::ops::sigmoid_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_erf(const flam_tensor *input) {
   if (!input) return null_operand("flam_erf", "input"), nullptr;
-  return guard_handle("flam_erf", [&] { return flambeau::ops::erf(as_tensor(input)); });
+  return guard_op("flam_erf", [&] { return flambeau::ops::erf(as_tensor(input)); });
 }
 
 flam_tensor *flam_erf_(flam_tensor *input) {
   if (!input) return null_operand("flam_erf_", "input"), nullptr;
-  return guard_handle("flam_erf_", [&] { return flambeau::ops::erf_(as_tensor(input)); });
+  return guard_op("flam_erf_", [&] { return flambeau::ops::erf_(as_tensor(input)); });
 }
 
 flam_tensor *flam_erf_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_erf_out", "input"), nullptr;
   if (!out) return null_operand("flam_erf_out", "out"), nullptr;
-  return guard_handle("flam_erf_out", [&] { return flambeau::ops::erf_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_erf_out", [&] { return flambeau::ops::erf_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_erfc(const flam_tensor *input) {
   if (!input) return null_operand("flam_erfc", "input"), nullptr;
-  return guard_handle("flam_erfc", [&] { return flambeau::ops::erfc(as_tensor(input)); });
+  return guard_op("flam_erfc", [&] { return flambeau::ops::erfc(as_tensor(input)); });
 }
 
 flam_tensor *flam_erfc_(flam_tensor *input) {
   if (!input) return null_operand("flam_erfc_", "input"), nullptr;
-  return guard_handle("flam_erfc_", [&] { return flambeau::ops::erfc_(as_tensor(input)); });
+  return guard_op("flam_erfc_", [&] { return flambeau::ops::erfc_(as_tensor(input)); });
 }
 
 flam_tensor *flam_erfc_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_erfc_out", "input"), nullptr;
   if (!out) return null_operand("flam_erfc_out", "out"), nullptr;
-  return guard_handle("flam_erfc_out", [&] { return flambeau::ops::erfc_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_erfc_out", [&] { return flambeau::ops::erfc_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_floor(const flam_tensor *input) {
   if (!input) return null_operand("flam_floor", "input"), nullptr;
-  return guard_handle("flam_floor", [&] { return flambeau::ops::floor(as_tensor(input)); });
+  return guard_op("flam_floor", [&] { return flambeau::ops::floor(as_tensor(input)); });
 }
 
 flam_tensor *flam_floor_(flam_tensor *input) {
   if (!input) return null_operand("flam_floor_", "input"), nullptr;
-  return guard_handle("flam_floor_", [&] { return flambeau::ops::floor_(as_tensor(input)); });
+  return guard_op("flam_floor_", [&] { return flambeau::ops::floor_(as_tensor(input)); });
 }
 
 flam_tensor *flam_floor_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_floor_out", "input"), nullptr;
   if (!out) return null_operand("flam_floor_out", "out"), nullptr;
-  return guard_handle("flam_floor_out", [&] { return flambeau::ops::floor_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_floor_out", [&] { return flambeau::ops::floor_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_ceil(const flam_tensor *input) {
   if (!input) return null_operand("flam_ceil", "input"), nullptr;
-  return guard_handle("flam_ceil", [&] { return flambeau::ops::ceil(as_tensor(input)); });
+  return guard_op("flam_ceil", [&] { return flambeau::ops::ceil(as_tensor(input)); });
 }
 
 flam_tensor *flam_ceil_(flam_tensor *input) {
   if (!input) return null_operand("flam_ceil_", "input"), nullptr;
-  return guard_handle("flam_ceil_", [&] { return flambeau::ops::ceil_(as_tensor(input)); });
+  return guard_op("flam_ceil_", [&] { return flambeau::ops::ceil_(as_tensor(input)); });
 }
 
 flam_tensor *flam_ceil_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_ceil_out", "input"), nullptr;
   if (!out) return null_operand("flam_ceil_out", "out"), nullptr;
-  return guard_handle("flam_ceil_out", [&] { return flambeau::ops::ceil_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_ceil_out", [&] { return flambeau::ops::ceil_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_trunc(const flam_tensor *input) {
   if (!input) return null_operand("flam_trunc", "input"), nullptr;
-  return guard_handle("flam_trunc", [&] { return flambeau::ops::trunc(as_tensor(input)); });
+  return guard_op("flam_trunc", [&] { return flambeau::ops::trunc(as_tensor(input)); });
 }
 
 flam_tensor *flam_trunc_(flam_tensor *input) {
   if (!input) return null_operand("flam_trunc_", "input"), nullptr;
-  return guard_handle("flam_trunc_", [&] { return flambeau::ops::trunc_(as_tensor(input)); });
+  return guard_op("flam_trunc_", [&] { return flambeau::ops::trunc_(as_tensor(input)); });
 }
 
 flam_tensor *flam_trunc_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_trunc_out", "input"), nullptr;
   if (!out) return null_operand("flam_trunc_out", "out"), nullptr;
-  return guard_handle("flam_trunc_out", [&] { return flambeau::ops::trunc_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_trunc_out", [&] { return flambeau::ops::trunc_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_round(const flam_tensor *input, int64_t decimals) {
   if (!input) return null_operand("flam_round", "input"), nullptr;
-  return guard_handle("flam_round", [&] { return flambeau::ops::round(as_tensor(input), decimals); });
+  return guard_op("flam_round", [&] { return flambeau::ops::round(as_tensor(input), decimals); });
 }
 
 flam_tensor *flam_round_(flam_tensor *input, int64_t decimals) {
   if (!input) return null_operand("flam_round_", "input"), nullptr;
-  return guard_handle("flam_round_", [&] { return flambeau::ops::round_(as_tensor(input), decimals); });
+  return guard_op("flam_round_", [&] { return flambeau::ops::round_(as_tensor(input), decimals); });
 }
 
 flam_tensor *flam_round_out(const flam_tensor *input, int64_t decimals, flam_tensor *out) {
   if (!input) return null_operand("flam_round_out", "input"), nullptr;
   if (!out) return null_operand("flam_round_out", "out"), nullptr;
-  return guard_handle("flam_round_out", [&] { return flambeau::ops::round_out(as_tensor(input), decimals, as_tensor(out)); });
+  return guard_op("flam_round_out", [&] { return flambeau::ops::round_out(as_tensor(input), decimals, as_tensor(out)); });
 }
 
 flam_tensor *flam_frac(const flam_tensor *input) {
   if (!input) return null_operand("flam_frac", "input"), nullptr;
-  return guard_handle("flam_frac", [&] { return flambeau::ops::frac(as_tensor(input)); });
+  return guard_op("flam_frac", [&] { return flambeau::ops::frac(as_tensor(input)); });
 }
 
 flam_tensor *flam_frac_(flam_tensor *input) {
   if (!input) return null_operand("flam_frac_", "input"), nullptr;
-  return guard_handle("flam_frac_", [&] { return flambeau::ops::frac_(as_tensor(input)); });
+  return guard_op("flam_frac_", [&] { return flambeau::ops::frac_(as_tensor(input)); });
 }
 
 flam_tensor *flam_frac_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_frac_out", "input"), nullptr;
   if (!out) return null_operand("flam_frac_out", "out"), nullptr;
-  return guard_handle("flam_frac_out", [&] { return flambeau::ops::frac_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_frac_out", [&] { return flambeau::ops::frac_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_isnan(const flam_tensor *input) {
   if (!input) return null_operand("flam_isnan", "input"), nullptr;
-  return guard_handle("flam_isnan", [&] { return flambeau::ops::isnan(as_tensor(input)); });
+  return guard_op("flam_isnan", [&] { return flambeau::ops::isnan(as_tensor(input)); });
 }
 
 flam_tensor *flam_isinf(const flam_tensor *input) {
   if (!input) return null_operand("flam_isinf", "input"), nullptr;
-  return guard_handle("flam_isinf", [&] { return flambeau::ops::isinf(as_tensor(input)); });
+  return guard_op("flam_isinf", [&] { return flambeau::ops::isinf(as_tensor(input)); });
 }
 
 flam_tensor *flam_isfinite(const flam_tensor *input) {
   if (!input) return null_operand("flam_isfinite", "input"), nullptr;
-  return guard_handle("flam_isfinite", [&] { return flambeau::ops::isfinite(as_tensor(input)); });
+  return guard_op("flam_isfinite", [&] { return flambeau::ops::isfinite(as_tensor(input)); });
 }
 
 flam_tensor *flam_logical_not(const flam_tensor *input) {
   if (!input) return null_operand("flam_logical_not", "input"), nullptr;
-  return guard_handle("flam_logical_not", [&] { return flambeau::ops::logical_not(as_tensor(input)); });
+  return guard_op("flam_logical_not", [&] { return flambeau::ops::logical_not(as_tensor(input)); });
 }
 
 flam_tensor *flam_logical_not_(flam_tensor *input) {
   if (!input) return null_operand("flam_logical_not_", "input"), nullptr;
-  return guard_handle("flam_logical_not_", [&] { return flambeau::ops::logical_not_(as_tensor(input)); });
+  return guard_op("flam_logical_not_", [&] { return flambeau::ops::logical_not_(as_tensor(input)); });
 }
 
 flam_tensor *flam_logical_not_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_logical_not_out", "input"), nullptr;
   if (!out) return null_operand("flam_logical_not_out", "out"), nullptr;
-  return guard_handle("flam_logical_not_out", [&] { return flambeau::ops::logical_not_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_logical_not_out", [&] { return flambeau::ops::logical_not_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_bitwise_not(const flam_tensor *input) {
   if (!input) return null_operand("flam_bitwise_not", "input"), nullptr;
-  return guard_handle("flam_bitwise_not", [&] { return flambeau::ops::bitwise_not(as_tensor(input)); });
+  return guard_op("flam_bitwise_not", [&] { return flambeau::ops::bitwise_not(as_tensor(input)); });
 }
 
 flam_tensor *flam_bitwise_not_(flam_tensor *input) {
   if (!input) return null_operand("flam_bitwise_not_", "input"), nullptr;
-  return guard_handle("flam_bitwise_not_", [&] { return flambeau::ops::bitwise_not_(as_tensor(input)); });
+  return guard_op("flam_bitwise_not_", [&] { return flambeau::ops::bitwise_not_(as_tensor(input)); });
 }
 
 flam_tensor *flam_bitwise_not_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_bitwise_not_out", "input"), nullptr;
   if (!out) return null_operand("flam_bitwise_not_out", "out"), nullptr;
-  return guard_handle("flam_bitwise_not_out", [&] { return flambeau::ops::bitwise_not_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_bitwise_not_out", [&] { return flambeau::ops::bitwise_not_out(as_tensor(input), as_tensor(out)); });
 }
 
 }  // extern "C"

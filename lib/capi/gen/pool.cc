@@ -15,7 +15,7 @@ flam_tensor *flam_max_pool2d(const flam_tensor *input, const int64_t *kernel_siz
   if (!stride && n_stride) return null_operand("flam_max_pool2d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_max_pool2d", "padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_max_pool2d", "dilation"), nullptr;
-  return guard_handle("flam_max_pool2d", [&] { return flambeau::ops::max_pool2d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); });
+  return guard_op("flam_max_pool2d", [&] { return flambeau::ops::max_pool2d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); });
 }
 
 flam_tensor *flam_avg_pool2d(const flam_tensor *input, const int64_t *kernel_size, size_t
@@ -25,14 +25,14 @@ flam_tensor *flam_avg_pool2d(const flam_tensor *input, const int64_t *kernel_siz
   if (!kernel_size && n_kernel_size) return null_operand("flam_avg_pool2d", "kernel_size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_avg_pool2d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_avg_pool2d", "padding"), nullptr;
-  return guard_handle("flam_avg_pool2d", [&] { return flambeau::ops::avg_pool2d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), ceil_mode != 0, count_include_pad != 0, as_optional(divisor_override)); });
+  return guard_op("flam_avg_pool2d", [&] { return flambeau::ops::avg_pool2d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), ceil_mode != 0, count_include_pad != 0, as_optional(divisor_override)); });
 }
 
 flam_tensor *flam_adaptive_avg_pool2d(const flam_tensor *input, const int64_t *output_size, size_t
     n_output_size) {
   if (!input) return null_operand("flam_adaptive_avg_pool2d", "input"), nullptr;
   if (!output_size && n_output_size) return null_operand("flam_adaptive_avg_pool2d", "output_size"), nullptr;
-  return guard_handle("flam_adaptive_avg_pool2d", [&] { return flambeau::ops::adaptive_avg_pool2d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); });
+  return guard_op("flam_adaptive_avg_pool2d", [&] { return flambeau::ops::adaptive_avg_pool2d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); });
 }
 
 flam_tensor *flam_max_pool1d(const flam_tensor *input, const int64_t *kernel_size, size_t
@@ -43,7 +43,7 @@ flam_tensor *flam_max_pool1d(const flam_tensor *input, const int64_t *kernel_siz
   if (!stride && n_stride) return null_operand("flam_max_pool1d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_max_pool1d", "padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_max_pool1d", "dilation"), nullptr;
-  return guard_handle("flam_max_pool1d", [&] { return flambeau::ops::max_pool1d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); });
+  return guard_op("flam_max_pool1d", [&] { return flambeau::ops::max_pool1d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); });
 }
 
 flam_status flam_max_pool1d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
@@ -57,7 +57,7 @@ flam_status flam_max_pool1d_with_indices(const flam_tensor *input, const int64_t
   if (!dilation && n_dilation) return null_operand("flam_max_pool1d_with_indices", "dilation");
   if (!out_values) return null_operand("flam_max_pool1d_with_indices", "out_values");
   if (!out_indices) return null_operand("flam_max_pool1d_with_indices", "out_indices");
-  return guard_status("flam_max_pool1d_with_indices", [&] { return flambeau::ops::max_pool1d_with_indices(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); }, out_values, out_indices);
+  return guard_op_status("flam_max_pool1d_with_indices", [&] { return flambeau::ops::max_pool1d_with_indices(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); }, out_values, out_indices);
 }
 
 flam_tensor *flam_avg_pool1d(const flam_tensor *input, const int64_t *kernel_size, size_t
@@ -67,14 +67,14 @@ flam_tensor *flam_avg_pool1d(const flam_tensor *input, const int64_t *kernel_siz
   if (!kernel_size && n_kernel_size) return null_operand("flam_avg_pool1d", "kernel_size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_avg_pool1d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_avg_pool1d", "padding"), nullptr;
-  return guard_handle("flam_avg_pool1d", [&] { return flambeau::ops::avg_pool1d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), ceil_mode != 0, count_include_pad != 0); });
+  return guard_op("flam_avg_pool1d", [&] { return flambeau::ops::avg_pool1d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), ceil_mode != 0, count_include_pad != 0); });
 }
 
 flam_tensor *flam_adaptive_avg_pool1d(const flam_tensor *input, const int64_t *output_size, size_t
     n_output_size) {
   if (!input) return null_operand("flam_adaptive_avg_pool1d", "input"), nullptr;
   if (!output_size && n_output_size) return null_operand("flam_adaptive_avg_pool1d", "output_size"), nullptr;
-  return guard_handle("flam_adaptive_avg_pool1d", [&] { return flambeau::ops::adaptive_avg_pool1d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); });
+  return guard_op("flam_adaptive_avg_pool1d", [&] { return flambeau::ops::adaptive_avg_pool1d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); });
 }
 
 flam_status flam_adaptive_max_pool1d(const flam_tensor *input, const int64_t *output_size, size_t
@@ -83,7 +83,7 @@ flam_status flam_adaptive_max_pool1d(const flam_tensor *input, const int64_t *ou
   if (!output_size && n_output_size) return null_operand("flam_adaptive_max_pool1d", "output_size");
   if (!out_values) return null_operand("flam_adaptive_max_pool1d", "out_values");
   if (!out_indices) return null_operand("flam_adaptive_max_pool1d", "out_indices");
-  return guard_status("flam_adaptive_max_pool1d", [&] { return flambeau::ops::adaptive_max_pool1d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); }, out_values, out_indices);
+  return guard_op_status("flam_adaptive_max_pool1d", [&] { return flambeau::ops::adaptive_max_pool1d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); }, out_values, out_indices);
 }
 
 flam_tensor *flam_max_unpool1d(const flam_tensor *input, const flam_tensor *indices, const int64_t
@@ -91,7 +91,7 @@ flam_tensor *flam_max_unpool1d(const flam_tensor *input, const flam_tensor *indi
   if (!input) return null_operand("flam_max_unpool1d", "input"), nullptr;
   if (!indices) return null_operand("flam_max_unpool1d", "indices"), nullptr;
   if (!output_size && n_output_size) return null_operand("flam_max_unpool1d", "output_size"), nullptr;
-  return guard_handle("flam_max_unpool1d", [&] { return flambeau::ops::max_unpool1d(as_tensor(input), as_tensor(indices), std::span<const int64_t>(output_size, n_output_size)); });
+  return guard_op("flam_max_unpool1d", [&] { return flambeau::ops::max_unpool1d(as_tensor(input), as_tensor(indices), std::span<const int64_t>(output_size, n_output_size)); });
 }
 
 flam_tensor *flam_lp_pool1d(const flam_tensor *input, double norm_type, const int64_t *kernel_size,
@@ -99,7 +99,7 @@ flam_tensor *flam_lp_pool1d(const flam_tensor *input, double norm_type, const in
   if (!input) return null_operand("flam_lp_pool1d", "input"), nullptr;
   if (!kernel_size && n_kernel_size) return null_operand("flam_lp_pool1d", "kernel_size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_lp_pool1d", "stride"), nullptr;
-  return guard_handle("flam_lp_pool1d", [&] { return flambeau::ops::lp_pool1d(as_tensor(input), norm_type, std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), ceil_mode != 0); });
+  return guard_op("flam_lp_pool1d", [&] { return flambeau::ops::lp_pool1d(as_tensor(input), norm_type, std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), ceil_mode != 0); });
 }
 
 flam_status flam_max_pool2d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
@@ -113,7 +113,7 @@ flam_status flam_max_pool2d_with_indices(const flam_tensor *input, const int64_t
   if (!dilation && n_dilation) return null_operand("flam_max_pool2d_with_indices", "dilation");
   if (!out_values) return null_operand("flam_max_pool2d_with_indices", "out_values");
   if (!out_indices) return null_operand("flam_max_pool2d_with_indices", "out_indices");
-  return guard_status("flam_max_pool2d_with_indices", [&] { return flambeau::ops::max_pool2d_with_indices(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); }, out_values, out_indices);
+  return guard_op_status("flam_max_pool2d_with_indices", [&] { return flambeau::ops::max_pool2d_with_indices(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); }, out_values, out_indices);
 }
 
 flam_status flam_adaptive_max_pool2d(const flam_tensor *input, const int64_t *output_size, size_t
@@ -122,7 +122,7 @@ flam_status flam_adaptive_max_pool2d(const flam_tensor *input, const int64_t *ou
   if (!output_size && n_output_size) return null_operand("flam_adaptive_max_pool2d", "output_size");
   if (!out_values) return null_operand("flam_adaptive_max_pool2d", "out_values");
   if (!out_indices) return null_operand("flam_adaptive_max_pool2d", "out_indices");
-  return guard_status("flam_adaptive_max_pool2d", [&] { return flambeau::ops::adaptive_max_pool2d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); }, out_values, out_indices);
+  return guard_op_status("flam_adaptive_max_pool2d", [&] { return flambeau::ops::adaptive_max_pool2d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); }, out_values, out_indices);
 }
 
 flam_tensor *flam_max_unpool2d(const flam_tensor *input, const flam_tensor *indices, const int64_t
@@ -130,7 +130,7 @@ flam_tensor *flam_max_unpool2d(const flam_tensor *input, const flam_tensor *indi
   if (!input) return null_operand("flam_max_unpool2d", "input"), nullptr;
   if (!indices) return null_operand("flam_max_unpool2d", "indices"), nullptr;
   if (!output_size && n_output_size) return null_operand("flam_max_unpool2d", "output_size"), nullptr;
-  return guard_handle("flam_max_unpool2d", [&] { return flambeau::ops::max_unpool2d(as_tensor(input), as_tensor(indices), std::span<const int64_t>(output_size, n_output_size)); });
+  return guard_op("flam_max_unpool2d", [&] { return flambeau::ops::max_unpool2d(as_tensor(input), as_tensor(indices), std::span<const int64_t>(output_size, n_output_size)); });
 }
 
 flam_tensor *flam_lp_pool2d(const flam_tensor *input, double norm_type, const int64_t *kernel_size,
@@ -138,7 +138,7 @@ flam_tensor *flam_lp_pool2d(const flam_tensor *input, double norm_type, const in
   if (!input) return null_operand("flam_lp_pool2d", "input"), nullptr;
   if (!kernel_size && n_kernel_size) return null_operand("flam_lp_pool2d", "kernel_size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_lp_pool2d", "stride"), nullptr;
-  return guard_handle("flam_lp_pool2d", [&] { return flambeau::ops::lp_pool2d(as_tensor(input), norm_type, std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), ceil_mode != 0); });
+  return guard_op("flam_lp_pool2d", [&] { return flambeau::ops::lp_pool2d(as_tensor(input), norm_type, std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), ceil_mode != 0); });
 }
 
 flam_tensor *flam_max_pool3d(const flam_tensor *input, const int64_t *kernel_size, size_t
@@ -149,7 +149,7 @@ flam_tensor *flam_max_pool3d(const flam_tensor *input, const int64_t *kernel_siz
   if (!stride && n_stride) return null_operand("flam_max_pool3d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_max_pool3d", "padding"), nullptr;
   if (!dilation && n_dilation) return null_operand("flam_max_pool3d", "dilation"), nullptr;
-  return guard_handle("flam_max_pool3d", [&] { return flambeau::ops::max_pool3d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); });
+  return guard_op("flam_max_pool3d", [&] { return flambeau::ops::max_pool3d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); });
 }
 
 flam_status flam_max_pool3d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
@@ -163,7 +163,7 @@ flam_status flam_max_pool3d_with_indices(const flam_tensor *input, const int64_t
   if (!dilation && n_dilation) return null_operand("flam_max_pool3d_with_indices", "dilation");
   if (!out_values) return null_operand("flam_max_pool3d_with_indices", "out_values");
   if (!out_indices) return null_operand("flam_max_pool3d_with_indices", "out_indices");
-  return guard_status("flam_max_pool3d_with_indices", [&] { return flambeau::ops::max_pool3d_with_indices(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); }, out_values, out_indices);
+  return guard_op_status("flam_max_pool3d_with_indices", [&] { return flambeau::ops::max_pool3d_with_indices(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), ceil_mode != 0); }, out_values, out_indices);
 }
 
 flam_tensor *flam_avg_pool3d(const flam_tensor *input, const int64_t *kernel_size, size_t
@@ -173,14 +173,14 @@ flam_tensor *flam_avg_pool3d(const flam_tensor *input, const int64_t *kernel_siz
   if (!kernel_size && n_kernel_size) return null_operand("flam_avg_pool3d", "kernel_size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_avg_pool3d", "stride"), nullptr;
   if (!padding && n_padding) return null_operand("flam_avg_pool3d", "padding"), nullptr;
-  return guard_handle("flam_avg_pool3d", [&] { return flambeau::ops::avg_pool3d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), ceil_mode != 0, count_include_pad != 0, as_optional(divisor_override)); });
+  return guard_op("flam_avg_pool3d", [&] { return flambeau::ops::avg_pool3d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), ceil_mode != 0, count_include_pad != 0, as_optional(divisor_override)); });
 }
 
 flam_tensor *flam_adaptive_avg_pool3d(const flam_tensor *input, const int64_t *output_size, size_t
     n_output_size) {
   if (!input) return null_operand("flam_adaptive_avg_pool3d", "input"), nullptr;
   if (!output_size && n_output_size) return null_operand("flam_adaptive_avg_pool3d", "output_size"), nullptr;
-  return guard_handle("flam_adaptive_avg_pool3d", [&] { return flambeau::ops::adaptive_avg_pool3d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); });
+  return guard_op("flam_adaptive_avg_pool3d", [&] { return flambeau::ops::adaptive_avg_pool3d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); });
 }
 
 flam_status flam_adaptive_max_pool3d(const flam_tensor *input, const int64_t *output_size, size_t
@@ -189,7 +189,7 @@ flam_status flam_adaptive_max_pool3d(const flam_tensor *input, const int64_t *ou
   if (!output_size && n_output_size) return null_operand("flam_adaptive_max_pool3d", "output_size");
   if (!out_values) return null_operand("flam_adaptive_max_pool3d", "out_values");
   if (!out_indices) return null_operand("flam_adaptive_max_pool3d", "out_indices");
-  return guard_status("flam_adaptive_max_pool3d", [&] { return flambeau::ops::adaptive_max_pool3d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); }, out_values, out_indices);
+  return guard_op_status("flam_adaptive_max_pool3d", [&] { return flambeau::ops::adaptive_max_pool3d(as_tensor(input), std::span<const int64_t>(output_size, n_output_size)); }, out_values, out_indices);
 }
 
 flam_tensor *flam_max_unpool3d(const flam_tensor *input, const flam_tensor *indices, const int64_t
@@ -197,7 +197,7 @@ flam_tensor *flam_max_unpool3d(const flam_tensor *input, const flam_tensor *indi
   if (!input) return null_operand("flam_max_unpool3d", "input"), nullptr;
   if (!indices) return null_operand("flam_max_unpool3d", "indices"), nullptr;
   if (!output_size && n_output_size) return null_operand("flam_max_unpool3d", "output_size"), nullptr;
-  return guard_handle("flam_max_unpool3d", [&] { return flambeau::ops::max_unpool3d(as_tensor(input), as_tensor(indices), std::span<const int64_t>(output_size, n_output_size)); });
+  return guard_op("flam_max_unpool3d", [&] { return flambeau::ops::max_unpool3d(as_tensor(input), as_tensor(indices), std::span<const int64_t>(output_size, n_output_size)); });
 }
 
 flam_tensor *flam_lp_pool3d(const flam_tensor *input, double norm_type, const int64_t *kernel_size,
@@ -205,7 +205,7 @@ flam_tensor *flam_lp_pool3d(const flam_tensor *input, double norm_type, const in
   if (!input) return null_operand("flam_lp_pool3d", "input"), nullptr;
   if (!kernel_size && n_kernel_size) return null_operand("flam_lp_pool3d", "kernel_size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_lp_pool3d", "stride"), nullptr;
-  return guard_handle("flam_lp_pool3d", [&] { return flambeau::ops::lp_pool3d(as_tensor(input), norm_type, std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), ceil_mode != 0); });
+  return guard_op("flam_lp_pool3d", [&] { return flambeau::ops::lp_pool3d(as_tensor(input), norm_type, std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), ceil_mode != 0); });
 }
 
 }  // extern "C"

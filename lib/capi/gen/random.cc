@@ -11,75 +11,75 @@ flam_tensor *flam_rand(const int64_t *size, size_t n_size, flam_generator *gener
     dtype, flam_device device, flam_bool requires_grad) {
   if (!size && n_size) return null_operand("flam_rand", "size"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_rand", [&] { return flambeau::ops::rand(std::span<const int64_t>(size, n_size), generator, as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_rand", [&] { return flambeau::ops::rand(std::span<const int64_t>(size, n_size), generator, as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_randn(const int64_t *size, size_t n_size, flam_generator *generator, flam_dtype
     dtype, flam_device device, flam_bool requires_grad) {
   if (!size && n_size) return null_operand("flam_randn", "size"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_randn", [&] { return flambeau::ops::randn(std::span<const int64_t>(size, n_size), generator, as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_randn", [&] { return flambeau::ops::randn(std::span<const int64_t>(size, n_size), generator, as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_randint(int64_t low, int64_t high, const int64_t *size, size_t n_size,
     flam_generator *generator, flam_dtype dtype, flam_device device, flam_bool requires_grad) {
   if (!size && n_size) return null_operand("flam_randint", "size"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_randint", [&] { return flambeau::ops::randint(low, high, std::span<const int64_t>(size, n_size), generator, as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_randint", [&] { return flambeau::ops::randint(low, high, std::span<const int64_t>(size, n_size), generator, as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_randperm(int64_t n, flam_generator *generator, flam_dtype dtype, flam_device
     device, flam_bool requires_grad) {
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_randperm", [&] { return flambeau::ops::randperm(n, generator, as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_randperm", [&] { return flambeau::ops::randperm(n, generator, as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_rand_like(const flam_tensor *input, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
   if (!input) return null_operand("flam_rand_like", "input"), nullptr;
-  return guard_handle("flam_rand_like", [&] { return flambeau::ops::rand_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_rand_like", [&] { return flambeau::ops::rand_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_randn_like(const flam_tensor *input, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
   if (!input) return null_operand("flam_randn_like", "input"), nullptr;
-  return guard_handle("flam_randn_like", [&] { return flambeau::ops::randn_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
+  return guard_op("flam_randn_like", [&] { return flambeau::ops::randn_like(as_tensor(input), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_uniform_(flam_tensor *input, double from, double to, flam_generator *generator) {
   if (!input) return null_operand("flam_uniform_", "input"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_uniform_", [&] { return flambeau::ops::uniform_(as_tensor(input), from, to, generator); });
+  return guard_op("flam_uniform_", [&] { return flambeau::ops::uniform_(as_tensor(input), from, to, generator); });
 }
 
 flam_tensor *flam_normal_(flam_tensor *input, double mean, double std, flam_generator *generator) {
   if (!input) return null_operand("flam_normal_", "input"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_normal_", [&] { return flambeau::ops::normal_(as_tensor(input), mean, std, generator); });
+  return guard_op("flam_normal_", [&] { return flambeau::ops::normal_(as_tensor(input), mean, std, generator); });
 }
 
 flam_tensor *flam_exponential_(flam_tensor *input, double lambd, flam_generator *generator) {
   if (!input) return null_operand("flam_exponential_", "input"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_exponential_", [&] { return flambeau::ops::exponential_(as_tensor(input), lambd, generator); });
+  return guard_op("flam_exponential_", [&] { return flambeau::ops::exponential_(as_tensor(input), lambd, generator); });
 }
 
 flam_tensor *flam_random_(flam_tensor *input, int64_t from, int64_t to, flam_generator *generator) {
   if (!input) return null_operand("flam_random_", "input"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_random_", [&] { return flambeau::ops::random_(as_tensor(input), from, to, generator); });
+  return guard_op("flam_random_", [&] { return flambeau::ops::random_(as_tensor(input), from, to, generator); });
 }
 
 flam_tensor *flam_bernoulli_(flam_tensor *input, double p, flam_generator *generator) {
   if (!input) return null_operand("flam_bernoulli_", "input"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_bernoulli_", [&] { return flambeau::ops::bernoulli_(as_tensor(input), p, generator); });
+  return guard_op("flam_bernoulli_", [&] { return flambeau::ops::bernoulli_(as_tensor(input), p, generator); });
 }
 
 flam_tensor *flam_bernoulli(const flam_tensor *input, flam_generator *generator) {
   if (!input) return null_operand("flam_bernoulli", "input"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_bernoulli", [&] { return flambeau::ops::bernoulli(as_tensor(input), generator); });
+  return guard_op("flam_bernoulli", [&] { return flambeau::ops::bernoulli(as_tensor(input), generator); });
 }
 
 flam_tensor *flam_normal(const flam_tensor *mean, const flam_tensor *std, flam_generator *generator)
@@ -87,54 +87,54 @@ flam_tensor *flam_normal(const flam_tensor *mean, const flam_tensor *std, flam_g
   if (!mean) return null_operand("flam_normal", "mean"), nullptr;
   if (!std) return null_operand("flam_normal", "std"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_normal", [&] { return flambeau::ops::normal(as_tensor(mean), as_tensor(std), generator); });
+  return guard_op("flam_normal", [&] { return flambeau::ops::normal(as_tensor(mean), as_tensor(std), generator); });
 }
 
 flam_tensor *flam_multinomial(const flam_tensor *input, int64_t num_samples, flam_bool replacement,
     flam_generator *generator) {
   if (!input) return null_operand("flam_multinomial", "input"), nullptr;
   if (t_error && !generator) return nullptr;
-  return guard_handle("flam_multinomial", [&] { return flambeau::ops::multinomial(as_tensor(input), num_samples, replacement != 0, generator); });
+  return guard_op("flam_multinomial", [&] { return flambeau::ops::multinomial(as_tensor(input), num_samples, replacement != 0, generator); });
 }
 
 flam_tensor *flam_dropout(const flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_dropout", "input"), nullptr;
-  return guard_handle("flam_dropout", [&] { return flambeau::ops::dropout(as_tensor(input), p, training != 0); });
+  return guard_op("flam_dropout", [&] { return flambeau::ops::dropout(as_tensor(input), p, training != 0); });
 }
 
 flam_tensor *flam_dropout_(flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_dropout_", "input"), nullptr;
-  return guard_handle("flam_dropout_", [&] { return flambeau::ops::dropout_(as_tensor(input), p, training != 0); });
+  return guard_op("flam_dropout_", [&] { return flambeau::ops::dropout_(as_tensor(input), p, training != 0); });
 }
 
 flam_tensor *flam_feature_dropout(const flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_feature_dropout", "input"), nullptr;
-  return guard_handle("flam_feature_dropout", [&] { return flambeau::ops::feature_dropout(as_tensor(input), p, training != 0); });
+  return guard_op("flam_feature_dropout", [&] { return flambeau::ops::feature_dropout(as_tensor(input), p, training != 0); });
 }
 
 flam_tensor *flam_feature_dropout_(flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_feature_dropout_", "input"), nullptr;
-  return guard_handle("flam_feature_dropout_", [&] { return flambeau::ops::feature_dropout_(as_tensor(input), p, training != 0); });
+  return guard_op("flam_feature_dropout_", [&] { return flambeau::ops::feature_dropout_(as_tensor(input), p, training != 0); });
 }
 
 flam_tensor *flam_alpha_dropout(const flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_alpha_dropout", "input"), nullptr;
-  return guard_handle("flam_alpha_dropout", [&] { return flambeau::ops::alpha_dropout(as_tensor(input), p, training != 0); });
+  return guard_op("flam_alpha_dropout", [&] { return flambeau::ops::alpha_dropout(as_tensor(input), p, training != 0); });
 }
 
 flam_tensor *flam_alpha_dropout_(flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_alpha_dropout_", "input"), nullptr;
-  return guard_handle("flam_alpha_dropout_", [&] { return flambeau::ops::alpha_dropout_(as_tensor(input), p, training != 0); });
+  return guard_op("flam_alpha_dropout_", [&] { return flambeau::ops::alpha_dropout_(as_tensor(input), p, training != 0); });
 }
 
 flam_tensor *flam_feature_alpha_dropout(const flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_feature_alpha_dropout", "input"), nullptr;
-  return guard_handle("flam_feature_alpha_dropout", [&] { return flambeau::ops::feature_alpha_dropout(as_tensor(input), p, training != 0); });
+  return guard_op("flam_feature_alpha_dropout", [&] { return flambeau::ops::feature_alpha_dropout(as_tensor(input), p, training != 0); });
 }
 
 flam_tensor *flam_feature_alpha_dropout_(flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_feature_alpha_dropout_", "input"), nullptr;
-  return guard_handle("flam_feature_alpha_dropout_", [&] { return flambeau::ops::feature_alpha_dropout_(as_tensor(input), p, training != 0); });
+  return guard_op("flam_feature_alpha_dropout_", [&] { return flambeau::ops::feature_alpha_dropout_(as_tensor(input), p, training != 0); });
 }
 
 }  // extern "C"

@@ -18,7 +18,7 @@ flam_status flam_lstm(const flam_tensor *input, const flam_tensor *const *hx, si
   if (!out_output) return null_operand("flam_lstm", "out_output");
   if (!out_h) return null_operand("flam_lstm", "out_h");
   if (!out_c) return null_operand("flam_lstm", "out_c");
-  return guard_status("flam_lstm", [&] { return flambeau::ops::lstm(as_tensor(input), as_tensors(hx, n_hx), as_tensors(params, n_params), has_biases != 0, num_layers, dropout, train != 0, bidirectional != 0, batch_first != 0, as_tensor(batch_sizes)); }, out_output, out_h, out_c);
+  return guard_op_status("flam_lstm", [&] { return flambeau::ops::lstm(as_tensor(input), as_tensors(hx, n_hx), as_tensors(params, n_params), has_biases != 0, num_layers, dropout, train != 0, bidirectional != 0, batch_first != 0, as_tensor(batch_sizes)); }, out_output, out_h, out_c);
 }
 
 flam_status flam_gru(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const
@@ -31,7 +31,7 @@ flam_status flam_gru(const flam_tensor *input, const flam_tensor *hx, const flam
   if (t_error && !batch_sizes) return pending_code();
   if (!out_output) return null_operand("flam_gru", "out_output");
   if (!out_h) return null_operand("flam_gru", "out_h");
-  return guard_status("flam_gru", [&] { return flambeau::ops::gru(as_tensor(input), as_tensor(hx), as_tensors(params, n_params), has_biases != 0, num_layers, dropout, train != 0, bidirectional != 0, batch_first != 0, as_tensor(batch_sizes)); }, out_output, out_h);
+  return guard_op_status("flam_gru", [&] { return flambeau::ops::gru(as_tensor(input), as_tensor(hx), as_tensors(params, n_params), has_biases != 0, num_layers, dropout, train != 0, bidirectional != 0, batch_first != 0, as_tensor(batch_sizes)); }, out_output, out_h);
 }
 
 flam_status flam_rnn_tanh(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const
@@ -44,7 +44,7 @@ flam_status flam_rnn_tanh(const flam_tensor *input, const flam_tensor *hx, const
   if (t_error && !batch_sizes) return pending_code();
   if (!out_output) return null_operand("flam_rnn_tanh", "out_output");
   if (!out_h) return null_operand("flam_rnn_tanh", "out_h");
-  return guard_status("flam_rnn_tanh", [&] { return flambeau::ops::rnn_tanh(as_tensor(input), as_tensor(hx), as_tensors(params, n_params), has_biases != 0, num_layers, dropout, train != 0, bidirectional != 0, batch_first != 0, as_tensor(batch_sizes)); }, out_output, out_h);
+  return guard_op_status("flam_rnn_tanh", [&] { return flambeau::ops::rnn_tanh(as_tensor(input), as_tensor(hx), as_tensors(params, n_params), has_biases != 0, num_layers, dropout, train != 0, bidirectional != 0, batch_first != 0, as_tensor(batch_sizes)); }, out_output, out_h);
 }
 
 flam_status flam_rnn_relu(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const
@@ -57,7 +57,7 @@ flam_status flam_rnn_relu(const flam_tensor *input, const flam_tensor *hx, const
   if (t_error && !batch_sizes) return pending_code();
   if (!out_output) return null_operand("flam_rnn_relu", "out_output");
   if (!out_h) return null_operand("flam_rnn_relu", "out_h");
-  return guard_status("flam_rnn_relu", [&] { return flambeau::ops::rnn_relu(as_tensor(input), as_tensor(hx), as_tensors(params, n_params), has_biases != 0, num_layers, dropout, train != 0, bidirectional != 0, batch_first != 0, as_tensor(batch_sizes)); }, out_output, out_h);
+  return guard_op_status("flam_rnn_relu", [&] { return flambeau::ops::rnn_relu(as_tensor(input), as_tensor(hx), as_tensors(params, n_params), has_biases != 0, num_layers, dropout, train != 0, bidirectional != 0, batch_first != 0, as_tensor(batch_sizes)); }, out_output, out_h);
 }
 
 flam_status flam_lstm_cell(const flam_tensor *input, const flam_tensor *const *hx, size_t n_hx,
@@ -71,7 +71,7 @@ flam_status flam_lstm_cell(const flam_tensor *input, const flam_tensor *const *h
   if (t_error && !b_hh) return pending_code();
   if (!out_h) return null_operand("flam_lstm_cell", "out_h");
   if (!out_c) return null_operand("flam_lstm_cell", "out_c");
-  return guard_status("flam_lstm_cell", [&] { return flambeau::ops::lstm_cell(as_tensor(input), as_tensors(hx, n_hx), as_tensor(w_ih), as_tensor(w_hh), as_tensor(b_ih), as_tensor(b_hh)); }, out_h, out_c);
+  return guard_op_status("flam_lstm_cell", [&] { return flambeau::ops::lstm_cell(as_tensor(input), as_tensors(hx, n_hx), as_tensor(w_ih), as_tensor(w_hh), as_tensor(b_ih), as_tensor(b_hh)); }, out_h, out_c);
 }
 
 flam_tensor *flam_gru_cell(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *w_ih,
@@ -82,7 +82,7 @@ flam_tensor *flam_gru_cell(const flam_tensor *input, const flam_tensor *hx, cons
   if (!w_hh) return null_operand("flam_gru_cell", "w_hh"), nullptr;
   if (t_error && !b_ih) return nullptr;
   if (t_error && !b_hh) return nullptr;
-  return guard_handle("flam_gru_cell", [&] { return flambeau::ops::gru_cell(as_tensor(input), as_tensor(hx), as_tensor(w_ih), as_tensor(w_hh), as_tensor(b_ih), as_tensor(b_hh)); });
+  return guard_op("flam_gru_cell", [&] { return flambeau::ops::gru_cell(as_tensor(input), as_tensor(hx), as_tensor(w_ih), as_tensor(w_hh), as_tensor(b_ih), as_tensor(b_hh)); });
 }
 
 flam_tensor *flam_rnn_tanh_cell(const flam_tensor *input, const flam_tensor *hx, const flam_tensor
@@ -93,7 +93,7 @@ flam_tensor *flam_rnn_tanh_cell(const flam_tensor *input, const flam_tensor *hx,
   if (!w_hh) return null_operand("flam_rnn_tanh_cell", "w_hh"), nullptr;
   if (t_error && !b_ih) return nullptr;
   if (t_error && !b_hh) return nullptr;
-  return guard_handle("flam_rnn_tanh_cell", [&] { return flambeau::ops::rnn_tanh_cell(as_tensor(input), as_tensor(hx), as_tensor(w_ih), as_tensor(w_hh), as_tensor(b_ih), as_tensor(b_hh)); });
+  return guard_op("flam_rnn_tanh_cell", [&] { return flambeau::ops::rnn_tanh_cell(as_tensor(input), as_tensor(hx), as_tensor(w_ih), as_tensor(w_hh), as_tensor(b_ih), as_tensor(b_hh)); });
 }
 
 flam_tensor *flam_rnn_relu_cell(const flam_tensor *input, const flam_tensor *hx, const flam_tensor
@@ -104,7 +104,7 @@ flam_tensor *flam_rnn_relu_cell(const flam_tensor *input, const flam_tensor *hx,
   if (!w_hh) return null_operand("flam_rnn_relu_cell", "w_hh"), nullptr;
   if (t_error && !b_ih) return nullptr;
   if (t_error && !b_hh) return nullptr;
-  return guard_handle("flam_rnn_relu_cell", [&] { return flambeau::ops::rnn_relu_cell(as_tensor(input), as_tensor(hx), as_tensor(w_ih), as_tensor(w_hh), as_tensor(b_ih), as_tensor(b_hh)); });
+  return guard_op("flam_rnn_relu_cell", [&] { return flambeau::ops::rnn_relu_cell(as_tensor(input), as_tensor(hx), as_tensor(w_ih), as_tensor(w_hh), as_tensor(b_ih), as_tensor(b_hh)); });
 }
 
 }  // extern "C"

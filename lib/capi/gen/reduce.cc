@@ -11,7 +11,7 @@ flam_tensor *flam_sum(const flam_tensor *input, const int64_t *dim, size_t n_dim
     flam_dtype dtype) {
   if (!input) return null_operand("flam_sum", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_sum", "dim"), nullptr;
-  return guard_handle("flam_sum", [&] { return flambeau::ops::sum(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_sum", [&] { return flambeau::ops::sum(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_sum_out(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
@@ -19,21 +19,21 @@ flam_tensor *flam_sum_out(const flam_tensor *input, const int64_t *dim, size_t n
   if (!input) return null_operand("flam_sum_out", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_sum_out", "dim"), nullptr;
   if (!out) return null_operand("flam_sum_out", "out"), nullptr;
-  return guard_handle("flam_sum_out", [&] { return flambeau::ops::sum_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_sum_out", [&] { return flambeau::ops::sum_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_tensor *flam_nansum(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
     keepdim, flam_dtype dtype) {
   if (!input) return null_operand("flam_nansum", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_nansum", "dim"), nullptr;
-  return guard_handle("flam_nansum", [&] { return flambeau::ops::nansum(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_nansum", [&] { return flambeau::ops::nansum(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_mean(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
     keepdim, flam_dtype dtype) {
   if (!input) return null_operand("flam_mean", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_mean", "dim"), nullptr;
-  return guard_handle("flam_mean", [&] { return flambeau::ops::mean(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_mean", [&] { return flambeau::ops::mean(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_mean_out(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
@@ -41,18 +41,18 @@ flam_tensor *flam_mean_out(const flam_tensor *input, const int64_t *dim, size_t 
   if (!input) return null_operand("flam_mean_out", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_mean_out", "dim"), nullptr;
   if (!out) return null_operand("flam_mean_out", "out"), nullptr;
-  return guard_handle("flam_mean_out", [&] { return flambeau::ops::mean_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_mean_out", [&] { return flambeau::ops::mean_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_tensor *flam_prod(const flam_tensor *input, const int64_t *dim, flam_bool keepdim, flam_dtype
     dtype) {
   if (!input) return null_operand("flam_prod", "input"), nullptr;
-  return guard_handle("flam_prod", [&] { return flambeau::ops::prod(as_tensor(input), as_optional(dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_prod", [&] { return flambeau::ops::prod(as_tensor(input), as_optional(dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_max(const flam_tensor *input) {
   if (!input) return null_operand("flam_max", "input"), nullptr;
-  return guard_handle("flam_max", [&] { return flambeau::ops::max(as_tensor(input)); });
+  return guard_op("flam_max", [&] { return flambeau::ops::max(as_tensor(input)); });
 }
 
 flam_status flam_max_dim(const flam_tensor *input, int64_t dim, flam_bool keepdim, flam_tensor
@@ -60,12 +60,12 @@ flam_status flam_max_dim(const flam_tensor *input, int64_t dim, flam_bool keepdi
   if (!input) return null_operand("flam_max_dim", "input");
   if (!out_values) return null_operand("flam_max_dim", "out_values");
   if (!out_indices) return null_operand("flam_max_dim", "out_indices");
-  return guard_status("flam_max_dim", [&] { return flambeau::ops::max_dim(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
+  return guard_op_status("flam_max_dim", [&] { return flambeau::ops::max_dim(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
 }
 
 flam_tensor *flam_min(const flam_tensor *input) {
   if (!input) return null_operand("flam_min", "input"), nullptr;
-  return guard_handle("flam_min", [&] { return flambeau::ops::min(as_tensor(input)); });
+  return guard_op("flam_min", [&] { return flambeau::ops::min(as_tensor(input)); });
 }
 
 flam_status flam_min_dim(const flam_tensor *input, int64_t dim, flam_bool keepdim, flam_tensor
@@ -73,14 +73,14 @@ flam_status flam_min_dim(const flam_tensor *input, int64_t dim, flam_bool keepdi
   if (!input) return null_operand("flam_min_dim", "input");
   if (!out_values) return null_operand("flam_min_dim", "out_values");
   if (!out_indices) return null_operand("flam_min_dim", "out_indices");
-  return guard_status("flam_min_dim", [&] { return flambeau::ops::min_dim(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
+  return guard_op_status("flam_min_dim", [&] { return flambeau::ops::min_dim(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
 }
 
 flam_tensor *flam_amax(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
     keepdim) {
   if (!input) return null_operand("flam_amax", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_amax", "dim"), nullptr;
-  return guard_handle("flam_amax", [&] { return flambeau::ops::amax(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
+  return guard_op("flam_amax", [&] { return flambeau::ops::amax(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
 }
 
 flam_tensor *flam_amax_out(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
@@ -88,14 +88,14 @@ flam_tensor *flam_amax_out(const flam_tensor *input, const int64_t *dim, size_t 
   if (!input) return null_operand("flam_amax_out", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_amax_out", "dim"), nullptr;
   if (!out) return null_operand("flam_amax_out", "out"), nullptr;
-  return guard_handle("flam_amax_out", [&] { return flambeau::ops::amax_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_tensor(out)); });
+  return guard_op("flam_amax_out", [&] { return flambeau::ops::amax_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_amin(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
     keepdim) {
   if (!input) return null_operand("flam_amin", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_amin", "dim"), nullptr;
-  return guard_handle("flam_amin", [&] { return flambeau::ops::amin(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
+  return guard_op("flam_amin", [&] { return flambeau::ops::amin(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
 }
 
 flam_tensor *flam_amin_out(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
@@ -103,38 +103,38 @@ flam_tensor *flam_amin_out(const flam_tensor *input, const int64_t *dim, size_t 
   if (!input) return null_operand("flam_amin_out", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_amin_out", "dim"), nullptr;
   if (!out) return null_operand("flam_amin_out", "out"), nullptr;
-  return guard_handle("flam_amin_out", [&] { return flambeau::ops::amin_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_tensor(out)); });
+  return guard_op("flam_amin_out", [&] { return flambeau::ops::amin_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_argmax(const flam_tensor *input, const int64_t *dim, flam_bool keepdim) {
   if (!input) return null_operand("flam_argmax", "input"), nullptr;
-  return guard_handle("flam_argmax", [&] { return flambeau::ops::argmax(as_tensor(input), as_optional(dim), keepdim != 0); });
+  return guard_op("flam_argmax", [&] { return flambeau::ops::argmax(as_tensor(input), as_optional(dim), keepdim != 0); });
 }
 
 flam_tensor *flam_argmax_out(const flam_tensor *input, const int64_t *dim, flam_bool keepdim,
     flam_tensor *out) {
   if (!input) return null_operand("flam_argmax_out", "input"), nullptr;
   if (!out) return null_operand("flam_argmax_out", "out"), nullptr;
-  return guard_handle("flam_argmax_out", [&] { return flambeau::ops::argmax_out(as_tensor(input), as_optional(dim), keepdim != 0, as_tensor(out)); });
+  return guard_op("flam_argmax_out", [&] { return flambeau::ops::argmax_out(as_tensor(input), as_optional(dim), keepdim != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_argmin(const flam_tensor *input, const int64_t *dim, flam_bool keepdim) {
   if (!input) return null_operand("flam_argmin", "input"), nullptr;
-  return guard_handle("flam_argmin", [&] { return flambeau::ops::argmin(as_tensor(input), as_optional(dim), keepdim != 0); });
+  return guard_op("flam_argmin", [&] { return flambeau::ops::argmin(as_tensor(input), as_optional(dim), keepdim != 0); });
 }
 
 flam_tensor *flam_argmin_out(const flam_tensor *input, const int64_t *dim, flam_bool keepdim,
     flam_tensor *out) {
   if (!input) return null_operand("flam_argmin_out", "input"), nullptr;
   if (!out) return null_operand("flam_argmin_out", "out"), nullptr;
-  return guard_handle("flam_argmin_out", [&] { return flambeau::ops::argmin_out(as_tensor(input), as_optional(dim), keepdim != 0, as_tensor(out)); });
+  return guard_op("flam_argmin_out", [&] { return flambeau::ops::argmin_out(as_tensor(input), as_optional(dim), keepdim != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_any(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool keepdim)
     {
   if (!input) return null_operand("flam_any", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_any", "dim"), nullptr;
-  return guard_handle("flam_any", [&] { return flambeau::ops::any(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
+  return guard_op("flam_any", [&] { return flambeau::ops::any(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
 }
 
 flam_tensor *flam_any_out(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
@@ -142,14 +142,14 @@ flam_tensor *flam_any_out(const flam_tensor *input, const int64_t *dim, size_t n
   if (!input) return null_operand("flam_any_out", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_any_out", "dim"), nullptr;
   if (!out) return null_operand("flam_any_out", "out"), nullptr;
-  return guard_handle("flam_any_out", [&] { return flambeau::ops::any_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_tensor(out)); });
+  return guard_op("flam_any_out", [&] { return flambeau::ops::any_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_all(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool keepdim)
     {
   if (!input) return null_operand("flam_all", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_all", "dim"), nullptr;
-  return guard_handle("flam_all", [&] { return flambeau::ops::all(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
+  return guard_op("flam_all", [&] { return flambeau::ops::all(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
 }
 
 flam_tensor *flam_all_out(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
@@ -157,89 +157,89 @@ flam_tensor *flam_all_out(const flam_tensor *input, const int64_t *dim, size_t n
   if (!input) return null_operand("flam_all_out", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_all_out", "dim"), nullptr;
   if (!out) return null_operand("flam_all_out", "out"), nullptr;
-  return guard_handle("flam_all_out", [&] { return flambeau::ops::all_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_tensor(out)); });
+  return guard_op("flam_all_out", [&] { return flambeau::ops::all_out(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_var(const flam_tensor *input, const int64_t *dim, size_t n_dim, double correction,
     flam_bool keepdim) {
   if (!input) return null_operand("flam_var", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_var", "dim"), nullptr;
-  return guard_handle("flam_var", [&] { return flambeau::ops::var(as_tensor(input), std::span<const int64_t>(dim, n_dim), correction, keepdim != 0); });
+  return guard_op("flam_var", [&] { return flambeau::ops::var(as_tensor(input), std::span<const int64_t>(dim, n_dim), correction, keepdim != 0); });
 }
 
 flam_tensor *flam_var_unbiased(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
     unbiased, flam_bool keepdim) {
   if (!input) return null_operand("flam_var_unbiased", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_var_unbiased", "dim"), nullptr;
-  return guard_handle("flam_var_unbiased", [&] { return flambeau::ops::var_unbiased(as_tensor(input), std::span<const int64_t>(dim, n_dim), unbiased != 0, keepdim != 0); });
+  return guard_op("flam_var_unbiased", [&] { return flambeau::ops::var_unbiased(as_tensor(input), std::span<const int64_t>(dim, n_dim), unbiased != 0, keepdim != 0); });
 }
 
 flam_tensor *flam_std(const flam_tensor *input, const int64_t *dim, size_t n_dim, double correction,
     flam_bool keepdim) {
   if (!input) return null_operand("flam_std", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_std", "dim"), nullptr;
-  return guard_handle("flam_std", [&] { return flambeau::ops::std(as_tensor(input), std::span<const int64_t>(dim, n_dim), correction, keepdim != 0); });
+  return guard_op("flam_std", [&] { return flambeau::ops::std(as_tensor(input), std::span<const int64_t>(dim, n_dim), correction, keepdim != 0); });
 }
 
 flam_tensor *flam_std_unbiased(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
     unbiased, flam_bool keepdim) {
   if (!input) return null_operand("flam_std_unbiased", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_std_unbiased", "dim"), nullptr;
-  return guard_handle("flam_std_unbiased", [&] { return flambeau::ops::std_unbiased(as_tensor(input), std::span<const int64_t>(dim, n_dim), unbiased != 0, keepdim != 0); });
+  return guard_op("flam_std_unbiased", [&] { return flambeau::ops::std_unbiased(as_tensor(input), std::span<const int64_t>(dim, n_dim), unbiased != 0, keepdim != 0); });
 }
 
 flam_tensor *flam_norm(const flam_tensor *input, double p, const int64_t *dim, size_t n_dim,
     flam_bool keepdim, flam_dtype dtype) {
   if (!input) return null_operand("flam_norm", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_norm", "dim"), nullptr;
-  return guard_handle("flam_norm", [&] { return flambeau::ops::norm(as_tensor(input), p, std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_norm", [&] { return flambeau::ops::norm(as_tensor(input), p, std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_logsumexp(const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool
     keepdim) {
   if (!input) return null_operand("flam_logsumexp", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_logsumexp", "dim"), nullptr;
-  return guard_handle("flam_logsumexp", [&] { return flambeau::ops::logsumexp(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
+  return guard_op("flam_logsumexp", [&] { return flambeau::ops::logsumexp(as_tensor(input), std::span<const int64_t>(dim, n_dim), keepdim != 0); });
 }
 
 flam_tensor *flam_count_nonzero(const flam_tensor *input, const int64_t *dim, size_t n_dim) {
   if (!input) return null_operand("flam_count_nonzero", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_count_nonzero", "dim"), nullptr;
-  return guard_handle("flam_count_nonzero", [&] { return flambeau::ops::count_nonzero(as_tensor(input), std::span<const int64_t>(dim, n_dim)); });
+  return guard_op("flam_count_nonzero", [&] { return flambeau::ops::count_nonzero(as_tensor(input), std::span<const int64_t>(dim, n_dim)); });
 }
 
 flam_tensor *flam_cumsum(const flam_tensor *input, int64_t dim, flam_dtype dtype) {
   if (!input) return null_operand("flam_cumsum", "input"), nullptr;
-  return guard_handle("flam_cumsum", [&] { return flambeau::ops::cumsum(as_tensor(input), dim, as_dtype(dtype)); });
+  return guard_op("flam_cumsum", [&] { return flambeau::ops::cumsum(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_cumsum_(flam_tensor *input, int64_t dim, flam_dtype dtype) {
   if (!input) return null_operand("flam_cumsum_", "input"), nullptr;
-  return guard_handle("flam_cumsum_", [&] { return flambeau::ops::cumsum_(as_tensor(input), dim, as_dtype(dtype)); });
+  return guard_op("flam_cumsum_", [&] { return flambeau::ops::cumsum_(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_cumsum_out(const flam_tensor *input, int64_t dim, flam_dtype dtype, flam_tensor
     *out) {
   if (!input) return null_operand("flam_cumsum_out", "input"), nullptr;
   if (!out) return null_operand("flam_cumsum_out", "out"), nullptr;
-  return guard_handle("flam_cumsum_out", [&] { return flambeau::ops::cumsum_out(as_tensor(input), dim, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_cumsum_out", [&] { return flambeau::ops::cumsum_out(as_tensor(input), dim, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_tensor *flam_cumprod(const flam_tensor *input, int64_t dim, flam_dtype dtype) {
   if (!input) return null_operand("flam_cumprod", "input"), nullptr;
-  return guard_handle("flam_cumprod", [&] { return flambeau::ops::cumprod(as_tensor(input), dim, as_dtype(dtype)); });
+  return guard_op("flam_cumprod", [&] { return flambeau::ops::cumprod(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_cumprod_(flam_tensor *input, int64_t dim, flam_dtype dtype) {
   if (!input) return null_operand("flam_cumprod_", "input"), nullptr;
-  return guard_handle("flam_cumprod_", [&] { return flambeau::ops::cumprod_(as_tensor(input), dim, as_dtype(dtype)); });
+  return guard_op("flam_cumprod_", [&] { return flambeau::ops::cumprod_(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_cumprod_out(const flam_tensor *input, int64_t dim, flam_dtype dtype, flam_tensor
     *out) {
   if (!input) return null_operand("flam_cumprod_out", "input"), nullptr;
   if (!out) return null_operand("flam_cumprod_out", "out"), nullptr;
-  return guard_handle("flam_cumprod_out", [&] { return flambeau::ops::cumprod_out(as_tensor(input), dim, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_cumprod_out", [&] { return flambeau::ops::cumprod_out(as_tensor(input), dim, as_dtype(dtype), as_tensor(out)); });
 }
 
 }  // extern "C"

@@ -12,7 +12,7 @@ flam_status flam_cummax(const flam_tensor *input, int64_t dim, flam_tensor **out
   if (!input) return null_operand("flam_cummax", "input");
   if (!out_values) return null_operand("flam_cummax", "out_values");
   if (!out_indices) return null_operand("flam_cummax", "out_indices");
-  return guard_status("flam_cummax", [&] { return flambeau::ops::cummax(as_tensor(input), dim); }, out_values, out_indices);
+  return guard_op_status("flam_cummax", [&] { return flambeau::ops::cummax(as_tensor(input), dim); }, out_values, out_indices);
 }
 
 flam_status flam_cummin(const flam_tensor *input, int64_t dim, flam_tensor **out_values, flam_tensor
@@ -20,18 +20,18 @@ flam_status flam_cummin(const flam_tensor *input, int64_t dim, flam_tensor **out
   if (!input) return null_operand("flam_cummin", "input");
   if (!out_values) return null_operand("flam_cummin", "out_values");
   if (!out_indices) return null_operand("flam_cummin", "out_indices");
-  return guard_status("flam_cummin", [&] { return flambeau::ops::cummin(as_tensor(input), dim); }, out_values, out_indices);
+  return guard_op_status("flam_cummin", [&] { return flambeau::ops::cummin(as_tensor(input), dim); }, out_values, out_indices);
 }
 
 flam_tensor *flam_logcumsumexp(const flam_tensor *input, int64_t dim) {
   if (!input) return null_operand("flam_logcumsumexp", "input"), nullptr;
-  return guard_handle("flam_logcumsumexp", [&] { return flambeau::ops::logcumsumexp(as_tensor(input), dim); });
+  return guard_op("flam_logcumsumexp", [&] { return flambeau::ops::logcumsumexp(as_tensor(input), dim); });
 }
 
 flam_tensor *flam_logcumsumexp_out(const flam_tensor *input, int64_t dim, flam_tensor *out) {
   if (!input) return null_operand("flam_logcumsumexp_out", "input"), nullptr;
   if (!out) return null_operand("flam_logcumsumexp_out", "out"), nullptr;
-  return guard_handle("flam_logcumsumexp_out", [&] { return flambeau::ops::logcumsumexp_out(as_tensor(input), dim, as_tensor(out)); });
+  return guard_op("flam_logcumsumexp_out", [&] { return flambeau::ops::logcumsumexp_out(as_tensor(input), dim, as_tensor(out)); });
 }
 
 flam_tensor *flam_diff(const flam_tensor *input, int64_t n, int64_t dim, const flam_tensor *prepend,
@@ -39,7 +39,7 @@ flam_tensor *flam_diff(const flam_tensor *input, int64_t n, int64_t dim, const f
   if (!input) return null_operand("flam_diff", "input"), nullptr;
   if (t_error && !prepend) return nullptr;
   if (t_error && !append) return nullptr;
-  return guard_handle("flam_diff", [&] { return flambeau::ops::diff(as_tensor(input), n, dim, as_tensor(prepend), as_tensor(append)); });
+  return guard_op("flam_diff", [&] { return flambeau::ops::diff(as_tensor(input), n, dim, as_tensor(prepend), as_tensor(append)); });
 }
 
 flam_tensor *flam_diff_out(const flam_tensor *input, int64_t n, int64_t dim, const flam_tensor
@@ -48,29 +48,29 @@ flam_tensor *flam_diff_out(const flam_tensor *input, int64_t n, int64_t dim, con
   if (t_error && !prepend) return nullptr;
   if (t_error && !append) return nullptr;
   if (!out) return null_operand("flam_diff_out", "out"), nullptr;
-  return guard_handle("flam_diff_out", [&] { return flambeau::ops::diff_out(as_tensor(input), n, dim, as_tensor(prepend), as_tensor(append), as_tensor(out)); });
+  return guard_op("flam_diff_out", [&] { return flambeau::ops::diff_out(as_tensor(input), n, dim, as_tensor(prepend), as_tensor(append), as_tensor(out)); });
 }
 
 flam_tensor *flam_trapezoid_dx(const flam_tensor *y, double dx, int64_t dim) {
   if (!y) return null_operand("flam_trapezoid_dx", "y"), nullptr;
-  return guard_handle("flam_trapezoid_dx", [&] { return flambeau::ops::trapezoid_dx(as_tensor(y), dx, dim); });
+  return guard_op("flam_trapezoid_dx", [&] { return flambeau::ops::trapezoid_dx(as_tensor(y), dx, dim); });
 }
 
 flam_tensor *flam_trapezoid(const flam_tensor *y, const flam_tensor *x, int64_t dim) {
   if (!y) return null_operand("flam_trapezoid", "y"), nullptr;
   if (!x) return null_operand("flam_trapezoid", "x"), nullptr;
-  return guard_handle("flam_trapezoid", [&] { return flambeau::ops::trapezoid(as_tensor(y), as_tensor(x), dim); });
+  return guard_op("flam_trapezoid", [&] { return flambeau::ops::trapezoid(as_tensor(y), as_tensor(x), dim); });
 }
 
 flam_tensor *flam_cumulative_trapezoid_dx(const flam_tensor *y, double dx, int64_t dim) {
   if (!y) return null_operand("flam_cumulative_trapezoid_dx", "y"), nullptr;
-  return guard_handle("flam_cumulative_trapezoid_dx", [&] { return flambeau::ops::cumulative_trapezoid_dx(as_tensor(y), dx, dim); });
+  return guard_op("flam_cumulative_trapezoid_dx", [&] { return flambeau::ops::cumulative_trapezoid_dx(as_tensor(y), dx, dim); });
 }
 
 flam_tensor *flam_cumulative_trapezoid(const flam_tensor *y, const flam_tensor *x, int64_t dim) {
   if (!y) return null_operand("flam_cumulative_trapezoid", "y"), nullptr;
   if (!x) return null_operand("flam_cumulative_trapezoid", "x"), nullptr;
-  return guard_handle("flam_cumulative_trapezoid", [&] { return flambeau::ops::cumulative_trapezoid(as_tensor(y), as_tensor(x), dim); });
+  return guard_op("flam_cumulative_trapezoid", [&] { return flambeau::ops::cumulative_trapezoid(as_tensor(y), as_tensor(x), dim); });
 }
 
 }  // extern "C"

@@ -13,7 +13,7 @@ flam_tensor *flam_searchsorted(const flam_tensor *sorted_sequence, const flam_te
   if (!sorted_sequence) return null_operand("flam_searchsorted", "sorted_sequence"), nullptr;
   if (!input) return null_operand("flam_searchsorted", "input"), nullptr;
   if (t_error && !sorter) return nullptr;
-  return guard_handle("flam_searchsorted", [&] { return flambeau::ops::searchsorted(as_tensor(sorted_sequence), as_tensor(input), out_int32 != 0, right != 0, as_flam_side(side), as_tensor(sorter)); });
+  return guard_op("flam_searchsorted", [&] { return flambeau::ops::searchsorted(as_tensor(sorted_sequence), as_tensor(input), out_int32 != 0, right != 0, as_flam_side(side), as_tensor(sorter)); });
 }
 
 flam_tensor *flam_searchsorted_out(const flam_tensor *sorted_sequence, const flam_tensor *input,
@@ -23,14 +23,14 @@ flam_tensor *flam_searchsorted_out(const flam_tensor *sorted_sequence, const fla
   if (!input) return null_operand("flam_searchsorted_out", "input"), nullptr;
   if (t_error && !sorter) return nullptr;
   if (!out) return null_operand("flam_searchsorted_out", "out"), nullptr;
-  return guard_handle("flam_searchsorted_out", [&] { return flambeau::ops::searchsorted_out(as_tensor(sorted_sequence), as_tensor(input), out_int32 != 0, right != 0, as_flam_side(side), as_tensor(sorter), as_tensor(out)); });
+  return guard_op("flam_searchsorted_out", [&] { return flambeau::ops::searchsorted_out(as_tensor(sorted_sequence), as_tensor(input), out_int32 != 0, right != 0, as_flam_side(side), as_tensor(sorter), as_tensor(out)); });
 }
 
 flam_tensor *flam_bucketize(const flam_tensor *input, const flam_tensor *boundaries, flam_bool
     out_int32, flam_bool right) {
   if (!input) return null_operand("flam_bucketize", "input"), nullptr;
   if (!boundaries) return null_operand("flam_bucketize", "boundaries"), nullptr;
-  return guard_handle("flam_bucketize", [&] { return flambeau::ops::bucketize(as_tensor(input), as_tensor(boundaries), out_int32 != 0, right != 0); });
+  return guard_op("flam_bucketize", [&] { return flambeau::ops::bucketize(as_tensor(input), as_tensor(boundaries), out_int32 != 0, right != 0); });
 }
 
 flam_tensor *flam_bucketize_out(const flam_tensor *input, const flam_tensor *boundaries, flam_bool
@@ -38,14 +38,14 @@ flam_tensor *flam_bucketize_out(const flam_tensor *input, const flam_tensor *bou
   if (!input) return null_operand("flam_bucketize_out", "input"), nullptr;
   if (!boundaries) return null_operand("flam_bucketize_out", "boundaries"), nullptr;
   if (!out) return null_operand("flam_bucketize_out", "out"), nullptr;
-  return guard_handle("flam_bucketize_out", [&] { return flambeau::ops::bucketize_out(as_tensor(input), as_tensor(boundaries), out_int32 != 0, right != 0, as_tensor(out)); });
+  return guard_op("flam_bucketize_out", [&] { return flambeau::ops::bucketize_out(as_tensor(input), as_tensor(boundaries), out_int32 != 0, right != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_isin(const flam_tensor *elements, const flam_tensor *test_elements, flam_bool
     assume_unique, flam_bool invert) {
   if (!elements) return null_operand("flam_isin", "elements"), nullptr;
   if (!test_elements) return null_operand("flam_isin", "test_elements"), nullptr;
-  return guard_handle("flam_isin", [&] { return flambeau::ops::isin(as_tensor(elements), as_tensor(test_elements), assume_unique != 0, invert != 0); });
+  return guard_op("flam_isin", [&] { return flambeau::ops::isin(as_tensor(elements), as_tensor(test_elements), assume_unique != 0, invert != 0); });
 }
 
 flam_tensor *flam_isin_out(const flam_tensor *elements, const flam_tensor *test_elements, flam_bool
@@ -53,26 +53,26 @@ flam_tensor *flam_isin_out(const flam_tensor *elements, const flam_tensor *test_
   if (!elements) return null_operand("flam_isin_out", "elements"), nullptr;
   if (!test_elements) return null_operand("flam_isin_out", "test_elements"), nullptr;
   if (!out) return null_operand("flam_isin_out", "out"), nullptr;
-  return guard_handle("flam_isin_out", [&] { return flambeau::ops::isin_out(as_tensor(elements), as_tensor(test_elements), assume_unique != 0, invert != 0, as_tensor(out)); });
+  return guard_op("flam_isin_out", [&] { return flambeau::ops::isin_out(as_tensor(elements), as_tensor(test_elements), assume_unique != 0, invert != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_bincount(const flam_tensor *input, const flam_tensor *weights, int64_t minlength)
     {
   if (!input) return null_operand("flam_bincount", "input"), nullptr;
   if (t_error && !weights) return nullptr;
-  return guard_handle("flam_bincount", [&] { return flambeau::ops::bincount(as_tensor(input), as_tensor(weights), minlength); });
+  return guard_op("flam_bincount", [&] { return flambeau::ops::bincount(as_tensor(input), as_tensor(weights), minlength); });
 }
 
 flam_tensor *flam_histc(const flam_tensor *input, int64_t bins, double min, double max) {
   if (!input) return null_operand("flam_histc", "input"), nullptr;
-  return guard_handle("flam_histc", [&] { return flambeau::ops::histc(as_tensor(input), bins, min, max); });
+  return guard_op("flam_histc", [&] { return flambeau::ops::histc(as_tensor(input), bins, min, max); });
 }
 
 flam_tensor *flam_histc_out(const flam_tensor *input, int64_t bins, double min, double max,
     flam_tensor *out) {
   if (!input) return null_operand("flam_histc_out", "input"), nullptr;
   if (!out) return null_operand("flam_histc_out", "out"), nullptr;
-  return guard_handle("flam_histc_out", [&] { return flambeau::ops::histc_out(as_tensor(input), bins, min, max, as_tensor(out)); });
+  return guard_op("flam_histc_out", [&] { return flambeau::ops::histc_out(as_tensor(input), bins, min, max, as_tensor(out)); });
 }
 
 }  // extern "C"

@@ -10,13 +10,13 @@ extern "C" {
 flam_tensor *flam_view(const flam_tensor *input, const int64_t *size, size_t n_size) {
   if (!input) return null_operand("flam_view", "input"), nullptr;
   if (!size && n_size) return null_operand("flam_view", "size"), nullptr;
-  return guard_handle("flam_view", [&] { return flambeau::ops::view(as_tensor(input), std::span<const int64_t>(size, n_size)); });
+  return guard_op("flam_view", [&] { return flambeau::ops::view(as_tensor(input), std::span<const int64_t>(size, n_size)); });
 }
 
 flam_tensor *flam_reshape(const flam_tensor *input, const int64_t *shape, size_t n_shape) {
   if (!input) return null_operand("flam_reshape", "input"), nullptr;
   if (!shape && n_shape) return null_operand("flam_reshape", "shape"), nullptr;
-  return guard_handle("flam_reshape", [&] { return flambeau::ops::reshape(as_tensor(input), std::span<const int64_t>(shape, n_shape)); });
+  return guard_op("flam_reshape", [&] { return flambeau::ops::reshape(as_tensor(input), std::span<const int64_t>(shape, n_shape)); });
 }
 
 flam_tensor *flam_as_strided(const flam_tensor *input, const int64_t *size, size_t n_size, const
@@ -24,94 +24,94 @@ flam_tensor *flam_as_strided(const flam_tensor *input, const int64_t *size, size
   if (!input) return null_operand("flam_as_strided", "input"), nullptr;
   if (!size && n_size) return null_operand("flam_as_strided", "size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_as_strided", "stride"), nullptr;
-  return guard_handle("flam_as_strided", [&] { return flambeau::ops::as_strided(as_tensor(input), std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), storage_offset); });
+  return guard_op("flam_as_strided", [&] { return flambeau::ops::as_strided(as_tensor(input), std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), storage_offset); });
 }
 
 flam_tensor *flam_permute(const flam_tensor *input, const int64_t *dims, size_t n_dims) {
   if (!input) return null_operand("flam_permute", "input"), nullptr;
   if (!dims && n_dims) return null_operand("flam_permute", "dims"), nullptr;
-  return guard_handle("flam_permute", [&] { return flambeau::ops::permute(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
+  return guard_op("flam_permute", [&] { return flambeau::ops::permute(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
 }
 
 flam_tensor *flam_transpose(const flam_tensor *input, int64_t dim0, int64_t dim1) {
   if (!input) return null_operand("flam_transpose", "input"), nullptr;
-  return guard_handle("flam_transpose", [&] { return flambeau::ops::transpose(as_tensor(input), dim0, dim1); });
+  return guard_op("flam_transpose", [&] { return flambeau::ops::transpose(as_tensor(input), dim0, dim1); });
 }
 
 flam_tensor *flam_t(const flam_tensor *input) {
   if (!input) return null_operand("flam_t", "input"), nullptr;
-  return guard_handle("flam_t", [&] { return flambeau::ops::t(as_tensor(input)); });
+  return guard_op("flam_t", [&] { return flambeau::ops::t(as_tensor(input)); });
 }
 
 flam_tensor *flam_expand(const flam_tensor *input, const int64_t *size, size_t n_size) {
   if (!input) return null_operand("flam_expand", "input"), nullptr;
   if (!size && n_size) return null_operand("flam_expand", "size"), nullptr;
-  return guard_handle("flam_expand", [&] { return flambeau::ops::expand(as_tensor(input), std::span<const int64_t>(size, n_size)); });
+  return guard_op("flam_expand", [&] { return flambeau::ops::expand(as_tensor(input), std::span<const int64_t>(size, n_size)); });
 }
 
 flam_tensor *flam_slice(const flam_tensor *input, int64_t dim, int64_t start, int64_t end, int64_t
     step) {
   if (!input) return null_operand("flam_slice", "input"), nullptr;
-  return guard_handle("flam_slice", [&] { return flambeau::ops::slice(as_tensor(input), dim, start, end, step); });
+  return guard_op("flam_slice", [&] { return flambeau::ops::slice(as_tensor(input), dim, start, end, step); });
 }
 
 flam_tensor *flam_select(const flam_tensor *input, int64_t dim, int64_t index) {
   if (!input) return null_operand("flam_select", "input"), nullptr;
-  return guard_handle("flam_select", [&] { return flambeau::ops::select(as_tensor(input), dim, index); });
+  return guard_op("flam_select", [&] { return flambeau::ops::select(as_tensor(input), dim, index); });
 }
 
 flam_tensor *flam_narrow(const flam_tensor *input, int64_t dim, int64_t start, int64_t length) {
   if (!input) return null_operand("flam_narrow", "input"), nullptr;
-  return guard_handle("flam_narrow", [&] { return flambeau::ops::narrow(as_tensor(input), dim, start, length); });
+  return guard_op("flam_narrow", [&] { return flambeau::ops::narrow(as_tensor(input), dim, start, length); });
 }
 
 flam_tensor *flam_squeeze(const flam_tensor *input, const int64_t *dim, size_t n_dim) {
   if (!input) return null_operand("flam_squeeze", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_squeeze", "dim"), nullptr;
-  return guard_handle("flam_squeeze", [&] { return flambeau::ops::squeeze(as_tensor(input), std::span<const int64_t>(dim, n_dim)); });
+  return guard_op("flam_squeeze", [&] { return flambeau::ops::squeeze(as_tensor(input), std::span<const int64_t>(dim, n_dim)); });
 }
 
 flam_tensor *flam_unsqueeze(const flam_tensor *input, int64_t dim) {
   if (!input) return null_operand("flam_unsqueeze", "input"), nullptr;
-  return guard_handle("flam_unsqueeze", [&] { return flambeau::ops::unsqueeze(as_tensor(input), dim); });
+  return guard_op("flam_unsqueeze", [&] { return flambeau::ops::unsqueeze(as_tensor(input), dim); });
 }
 
 flam_tensor *flam_flatten(const flam_tensor *input, int64_t start_dim, int64_t end_dim) {
   if (!input) return null_operand("flam_flatten", "input"), nullptr;
-  return guard_handle("flam_flatten", [&] { return flambeau::ops::flatten(as_tensor(input), start_dim, end_dim); });
+  return guard_op("flam_flatten", [&] { return flambeau::ops::flatten(as_tensor(input), start_dim, end_dim); });
 }
 
 flam_tensor *flam_contiguous(const flam_tensor *input) {
   if (!input) return null_operand("flam_contiguous", "input"), nullptr;
-  return guard_handle("flam_contiguous", [&] { return flambeau::ops::contiguous(as_tensor(input)); });
+  return guard_op("flam_contiguous", [&] { return flambeau::ops::contiguous(as_tensor(input)); });
 }
 
 flam_tensor *flam_clone(const flam_tensor *input) {
   if (!input) return null_operand("flam_clone", "input"), nullptr;
-  return guard_handle("flam_clone", [&] { return flambeau::ops::clone(as_tensor(input)); });
+  return guard_op("flam_clone", [&] { return flambeau::ops::clone(as_tensor(input)); });
 }
 
 flam_tensor *flam_detach(const flam_tensor *input) {
   if (!input) return null_operand("flam_detach", "input"), nullptr;
-  return guard_handle("flam_detach", [&] { return flambeau::ops::detach(as_tensor(input)); });
+  return guard_op("flam_detach", [&] { return flambeau::ops::detach(as_tensor(input)); });
 }
 
 flam_tensor *flam_unflatten(const flam_tensor *input, int64_t dim, const int64_t *sizes, size_t
     n_sizes) {
   if (!input) return null_operand("flam_unflatten", "input"), nullptr;
   if (!sizes && n_sizes) return null_operand("flam_unflatten", "sizes"), nullptr;
-  return guard_handle("flam_unflatten", [&] { return flambeau::ops::unflatten(as_tensor(input), dim, std::span<const int64_t>(sizes, n_sizes)); });
+  return guard_op("flam_unflatten", [&] { return flambeau::ops::unflatten(as_tensor(input), dim, std::span<const int64_t>(sizes, n_sizes)); });
 }
 
 flam_tensor *flam_unfold_dim(const flam_tensor *input, int64_t dimension, int64_t size, int64_t
     step) {
   if (!input) return null_operand("flam_unfold_dim", "input"), nullptr;
-  return guard_handle("flam_unfold_dim", [&] { return flambeau::ops::unfold_dim(as_tensor(input), dimension, size, step); });
+  return guard_op("flam_unfold_dim", [&] { return flambeau::ops::unfold_dim(as_tensor(input), dimension, size, step); });
 }
 
 flam_tensor *flam_diagonal(const flam_tensor *input, int64_t offset, int64_t dim1, int64_t dim2) {
   if (!input) return null_operand("flam_diagonal", "input"), nullptr;
-  return guard_handle("flam_diagonal", [&] { return flambeau::ops::diagonal(as_tensor(input), offset, dim1, dim2); });
+  return guard_op("flam_diagonal", [&] { return flambeau::ops::diagonal(as_tensor(input), offset, dim1, dim2); });
 }
 
 flam_tensor *flam_movedim(const flam_tensor *input, const int64_t *source, size_t n_source, const
@@ -119,72 +119,72 @@ flam_tensor *flam_movedim(const flam_tensor *input, const int64_t *source, size_
   if (!input) return null_operand("flam_movedim", "input"), nullptr;
   if (!source && n_source) return null_operand("flam_movedim", "source"), nullptr;
   if (!destination && n_destination) return null_operand("flam_movedim", "destination"), nullptr;
-  return guard_handle("flam_movedim", [&] { return flambeau::ops::movedim(as_tensor(input), std::span<const int64_t>(source, n_source), std::span<const int64_t>(destination, n_destination)); });
+  return guard_op("flam_movedim", [&] { return flambeau::ops::movedim(as_tensor(input), std::span<const int64_t>(source, n_source), std::span<const int64_t>(destination, n_destination)); });
 }
 
 flam_tensor *flam_view_as(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_view_as", "input"), nullptr;
   if (!other) return null_operand("flam_view_as", "other"), nullptr;
-  return guard_handle("flam_view_as", [&] { return flambeau::ops::view_as(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_view_as", [&] { return flambeau::ops::view_as(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_reshape_as(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_reshape_as", "input"), nullptr;
   if (!other) return null_operand("flam_reshape_as", "other"), nullptr;
-  return guard_handle("flam_reshape_as", [&] { return flambeau::ops::reshape_as(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_reshape_as", [&] { return flambeau::ops::reshape_as(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_expand_as(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_expand_as", "input"), nullptr;
   if (!other) return null_operand("flam_expand_as", "other"), nullptr;
-  return guard_handle("flam_expand_as", [&] { return flambeau::ops::expand_as(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_expand_as", [&] { return flambeau::ops::expand_as(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_broadcast_to(const flam_tensor *input, const int64_t *size, size_t n_size) {
   if (!input) return null_operand("flam_broadcast_to", "input"), nullptr;
   if (!size && n_size) return null_operand("flam_broadcast_to", "size"), nullptr;
-  return guard_handle("flam_broadcast_to", [&] { return flambeau::ops::broadcast_to(as_tensor(input), std::span<const int64_t>(size, n_size)); });
+  return guard_op("flam_broadcast_to", [&] { return flambeau::ops::broadcast_to(as_tensor(input), std::span<const int64_t>(size, n_size)); });
 }
 
 flam_tensor *flam_ravel(const flam_tensor *input) {
   if (!input) return null_operand("flam_ravel", "input"), nullptr;
-  return guard_handle("flam_ravel", [&] { return flambeau::ops::ravel(as_tensor(input)); });
+  return guard_op("flam_ravel", [&] { return flambeau::ops::ravel(as_tensor(input)); });
 }
 
 flam_tensor *flam_atleast_1d(const flam_tensor *input) {
   if (!input) return null_operand("flam_atleast_1d", "input"), nullptr;
-  return guard_handle("flam_atleast_1d", [&] { return flambeau::ops::atleast_1d(as_tensor(input)); });
+  return guard_op("flam_atleast_1d", [&] { return flambeau::ops::atleast_1d(as_tensor(input)); });
 }
 
 flam_tensor *flam_atleast_2d(const flam_tensor *input) {
   if (!input) return null_operand("flam_atleast_2d", "input"), nullptr;
-  return guard_handle("flam_atleast_2d", [&] { return flambeau::ops::atleast_2d(as_tensor(input)); });
+  return guard_op("flam_atleast_2d", [&] { return flambeau::ops::atleast_2d(as_tensor(input)); });
 }
 
 flam_tensor *flam_atleast_3d(const flam_tensor *input) {
   if (!input) return null_operand("flam_atleast_3d", "input"), nullptr;
-  return guard_handle("flam_atleast_3d", [&] { return flambeau::ops::atleast_3d(as_tensor(input)); });
+  return guard_op("flam_atleast_3d", [&] { return flambeau::ops::atleast_3d(as_tensor(input)); });
 }
 
 flam_tensor *flam_squeeze_(flam_tensor *input, const int64_t *dim, size_t n_dim) {
   if (!input) return null_operand("flam_squeeze_", "input"), nullptr;
   if (!dim && n_dim) return null_operand("flam_squeeze_", "dim"), nullptr;
-  return guard_handle("flam_squeeze_", [&] { return flambeau::ops::squeeze_(as_tensor(input), std::span<const int64_t>(dim, n_dim)); });
+  return guard_op("flam_squeeze_", [&] { return flambeau::ops::squeeze_(as_tensor(input), std::span<const int64_t>(dim, n_dim)); });
 }
 
 flam_tensor *flam_unsqueeze_(flam_tensor *input, int64_t dim) {
   if (!input) return null_operand("flam_unsqueeze_", "input"), nullptr;
-  return guard_handle("flam_unsqueeze_", [&] { return flambeau::ops::unsqueeze_(as_tensor(input), dim); });
+  return guard_op("flam_unsqueeze_", [&] { return flambeau::ops::unsqueeze_(as_tensor(input), dim); });
 }
 
 flam_tensor *flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1) {
   if (!input) return null_operand("flam_transpose_", "input"), nullptr;
-  return guard_handle("flam_transpose_", [&] { return flambeau::ops::transpose_(as_tensor(input), dim0, dim1); });
+  return guard_op("flam_transpose_", [&] { return flambeau::ops::transpose_(as_tensor(input), dim0, dim1); });
 }
 
 flam_tensor *flam_t_(flam_tensor *input) {
   if (!input) return null_operand("flam_t_", "input"), nullptr;
-  return guard_handle("flam_t_", [&] { return flambeau::ops::t_(as_tensor(input)); });
+  return guard_op("flam_t_", [&] { return flambeau::ops::t_(as_tensor(input)); });
 }
 
 }  // extern "C"

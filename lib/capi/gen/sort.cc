@@ -13,24 +13,24 @@ flam_status flam_sort(const flam_tensor *input, int64_t dim, flam_bool descendin
   if (!input) return null_operand("flam_sort", "input");
   if (!out_values) return null_operand("flam_sort", "out_values");
   if (!out_indices) return null_operand("flam_sort", "out_indices");
-  return guard_status("flam_sort", [&] { return flambeau::ops::sort(as_tensor(input), dim, descending != 0, stable != 0); }, out_values, out_indices);
+  return guard_op_status("flam_sort", [&] { return flambeau::ops::sort(as_tensor(input), dim, descending != 0, stable != 0); }, out_values, out_indices);
 }
 
 flam_tensor *flam_argsort(const flam_tensor *input, int64_t dim, flam_bool descending, flam_bool
     stable) {
   if (!input) return null_operand("flam_argsort", "input"), nullptr;
-  return guard_handle("flam_argsort", [&] { return flambeau::ops::argsort(as_tensor(input), dim, descending != 0, stable != 0); });
+  return guard_op("flam_argsort", [&] { return flambeau::ops::argsort(as_tensor(input), dim, descending != 0, stable != 0); });
 }
 
 flam_tensor *flam_msort(const flam_tensor *input) {
   if (!input) return null_operand("flam_msort", "input"), nullptr;
-  return guard_handle("flam_msort", [&] { return flambeau::ops::msort(as_tensor(input)); });
+  return guard_op("flam_msort", [&] { return flambeau::ops::msort(as_tensor(input)); });
 }
 
 flam_tensor *flam_msort_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_msort_out", "input"), nullptr;
   if (!out) return null_operand("flam_msort_out", "out"), nullptr;
-  return guard_handle("flam_msort_out", [&] { return flambeau::ops::msort_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_msort_out", [&] { return flambeau::ops::msort_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_status flam_topk(const flam_tensor *input, int64_t k, int64_t dim, flam_bool largest, flam_bool
@@ -38,7 +38,7 @@ flam_status flam_topk(const flam_tensor *input, int64_t k, int64_t dim, flam_boo
   if (!input) return null_operand("flam_topk", "input");
   if (!out_values) return null_operand("flam_topk", "out_values");
   if (!out_indices) return null_operand("flam_topk", "out_indices");
-  return guard_status("flam_topk", [&] { return flambeau::ops::topk(as_tensor(input), k, dim, largest != 0, sorted != 0); }, out_values, out_indices);
+  return guard_op_status("flam_topk", [&] { return flambeau::ops::topk(as_tensor(input), k, dim, largest != 0, sorted != 0); }, out_values, out_indices);
 }
 
 flam_status flam_kthvalue(const flam_tensor *input, int64_t k, int64_t dim, flam_bool keepdim,
@@ -46,12 +46,12 @@ flam_status flam_kthvalue(const flam_tensor *input, int64_t k, int64_t dim, flam
   if (!input) return null_operand("flam_kthvalue", "input");
   if (!out_values) return null_operand("flam_kthvalue", "out_values");
   if (!out_indices) return null_operand("flam_kthvalue", "out_indices");
-  return guard_status("flam_kthvalue", [&] { return flambeau::ops::kthvalue(as_tensor(input), k, dim, keepdim != 0); }, out_values, out_indices);
+  return guard_op_status("flam_kthvalue", [&] { return flambeau::ops::kthvalue(as_tensor(input), k, dim, keepdim != 0); }, out_values, out_indices);
 }
 
 flam_tensor *flam_median(const flam_tensor *input) {
   if (!input) return null_operand("flam_median", "input"), nullptr;
-  return guard_handle("flam_median", [&] { return flambeau::ops::median(as_tensor(input)); });
+  return guard_op("flam_median", [&] { return flambeau::ops::median(as_tensor(input)); });
 }
 
 flam_status flam_median_dim(const flam_tensor *input, int64_t dim, flam_bool keepdim, flam_tensor
@@ -59,12 +59,12 @@ flam_status flam_median_dim(const flam_tensor *input, int64_t dim, flam_bool kee
   if (!input) return null_operand("flam_median_dim", "input");
   if (!out_values) return null_operand("flam_median_dim", "out_values");
   if (!out_indices) return null_operand("flam_median_dim", "out_indices");
-  return guard_status("flam_median_dim", [&] { return flambeau::ops::median_dim(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
+  return guard_op_status("flam_median_dim", [&] { return flambeau::ops::median_dim(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
 }
 
 flam_tensor *flam_nanmedian(const flam_tensor *input) {
   if (!input) return null_operand("flam_nanmedian", "input"), nullptr;
-  return guard_handle("flam_nanmedian", [&] { return flambeau::ops::nanmedian(as_tensor(input)); });
+  return guard_op("flam_nanmedian", [&] { return flambeau::ops::nanmedian(as_tensor(input)); });
 }
 
 flam_status flam_nanmedian_dim(const flam_tensor *input, int64_t dim, flam_bool keepdim, flam_tensor
@@ -72,7 +72,7 @@ flam_status flam_nanmedian_dim(const flam_tensor *input, int64_t dim, flam_bool 
   if (!input) return null_operand("flam_nanmedian_dim", "input");
   if (!out_values) return null_operand("flam_nanmedian_dim", "out_values");
   if (!out_indices) return null_operand("flam_nanmedian_dim", "out_indices");
-  return guard_status("flam_nanmedian_dim", [&] { return flambeau::ops::nanmedian_dim(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
+  return guard_op_status("flam_nanmedian_dim", [&] { return flambeau::ops::nanmedian_dim(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
 }
 
 flam_status flam_mode(const flam_tensor *input, int64_t dim, flam_bool keepdim, flam_tensor
@@ -80,14 +80,14 @@ flam_status flam_mode(const flam_tensor *input, int64_t dim, flam_bool keepdim, 
   if (!input) return null_operand("flam_mode", "input");
   if (!out_values) return null_operand("flam_mode", "out_values");
   if (!out_indices) return null_operand("flam_mode", "out_indices");
-  return guard_status("flam_mode", [&] { return flambeau::ops::mode(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
+  return guard_op_status("flam_mode", [&] { return flambeau::ops::mode(as_tensor(input), dim, keepdim != 0); }, out_values, out_indices);
 }
 
 flam_tensor *flam_quantile(const flam_tensor *input, const flam_tensor *q, const int64_t *dim,
     flam_bool keepdim, flam_quantile_interpolation interpolation) {
   if (!input) return null_operand("flam_quantile", "input"), nullptr;
   if (!q) return null_operand("flam_quantile", "q"), nullptr;
-  return guard_handle("flam_quantile", [&] { return flambeau::ops::quantile(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation)); });
+  return guard_op("flam_quantile", [&] { return flambeau::ops::quantile(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation)); });
 }
 
 flam_tensor *flam_quantile_out(const flam_tensor *input, const flam_tensor *q, const int64_t *dim,
@@ -95,14 +95,14 @@ flam_tensor *flam_quantile_out(const flam_tensor *input, const flam_tensor *q, c
   if (!input) return null_operand("flam_quantile_out", "input"), nullptr;
   if (!q) return null_operand("flam_quantile_out", "q"), nullptr;
   if (!out) return null_operand("flam_quantile_out", "out"), nullptr;
-  return guard_handle("flam_quantile_out", [&] { return flambeau::ops::quantile_out(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation), as_tensor(out)); });
+  return guard_op("flam_quantile_out", [&] { return flambeau::ops::quantile_out(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation), as_tensor(out)); });
 }
 
 flam_tensor *flam_nanquantile(const flam_tensor *input, const flam_tensor *q, const int64_t *dim,
     flam_bool keepdim, flam_quantile_interpolation interpolation) {
   if (!input) return null_operand("flam_nanquantile", "input"), nullptr;
   if (!q) return null_operand("flam_nanquantile", "q"), nullptr;
-  return guard_handle("flam_nanquantile", [&] { return flambeau::ops::nanquantile(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation)); });
+  return guard_op("flam_nanquantile", [&] { return flambeau::ops::nanquantile(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation)); });
 }
 
 flam_tensor *flam_nanquantile_out(const flam_tensor *input, const flam_tensor *q, const int64_t
@@ -110,19 +110,19 @@ flam_tensor *flam_nanquantile_out(const flam_tensor *input, const flam_tensor *q
   if (!input) return null_operand("flam_nanquantile_out", "input"), nullptr;
   if (!q) return null_operand("flam_nanquantile_out", "q"), nullptr;
   if (!out) return null_operand("flam_nanquantile_out", "out"), nullptr;
-  return guard_handle("flam_nanquantile_out", [&] { return flambeau::ops::nanquantile_out(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation), as_tensor(out)); });
+  return guard_op("flam_nanquantile_out", [&] { return flambeau::ops::nanquantile_out(as_tensor(input), as_tensor(q), as_optional(dim), keepdim != 0, as_flam_quantile_interpolation(interpolation), as_tensor(out)); });
 }
 
 flam_tensor_list *flam_unique(const flam_tensor *input, const int64_t *dim, flam_bool
     return_inverse, flam_bool return_counts) {
   if (!input) return null_operand("flam_unique", "input"), nullptr;
-  return guard_handle("flam_unique", [&] { return flambeau::ops::unique(as_tensor(input), as_optional(dim), return_inverse != 0, return_counts != 0); });
+  return guard_op("flam_unique", [&] { return flambeau::ops::unique(as_tensor(input), as_optional(dim), return_inverse != 0, return_counts != 0); });
 }
 
 flam_tensor_list *flam_unique_consecutive(const flam_tensor *input, const int64_t *dim, flam_bool
     return_inverse, flam_bool return_counts) {
   if (!input) return null_operand("flam_unique_consecutive", "input"), nullptr;
-  return guard_handle("flam_unique_consecutive", [&] { return flambeau::ops::unique_consecutive(as_tensor(input), as_optional(dim), return_inverse != 0, return_counts != 0); });
+  return guard_op("flam_unique_consecutive", [&] { return flambeau::ops::unique_consecutive(as_tensor(input), as_optional(dim), return_inverse != 0, return_counts != 0); });
 }
 
 }  // extern "C"

@@ -9,189 +9,189 @@ extern "C" {
 
 flam_tensor *flam_erfinv(const flam_tensor *input) {
   if (!input) return null_operand("flam_erfinv", "input"), nullptr;
-  return guard_handle("flam_erfinv", [&] { return flambeau::ops::erfinv(as_tensor(input)); });
+  return guard_op("flam_erfinv", [&] { return flambeau::ops::erfinv(as_tensor(input)); });
 }
 
 flam_tensor *flam_erfinv_(flam_tensor *input) {
   if (!input) return null_operand("flam_erfinv_", "input"), nullptr;
-  return guard_handle("flam_erfinv_", [&] { return flambeau::ops::erfinv_(as_tensor(input)); });
+  return guard_op("flam_erfinv_", [&] { return flambeau::ops::erfinv_(as_tensor(input)); });
 }
 
 flam_tensor *flam_erfinv_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_erfinv_out", "input"), nullptr;
   if (!out) return null_operand("flam_erfinv_out", "out"), nullptr;
-  return guard_handle("flam_erfinv_out", [&] { return flambeau::ops::erfinv_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_erfinv_out", [&] { return flambeau::ops::erfinv_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_lgamma(const flam_tensor *input) {
   if (!input) return null_operand("flam_lgamma", "input"), nullptr;
-  return guard_handle("flam_lgamma", [&] { return flambeau::ops::lgamma(as_tensor(input)); });
+  return guard_op("flam_lgamma", [&] { return flambeau::ops::lgamma(as_tensor(input)); });
 }
 
 flam_tensor *flam_lgamma_(flam_tensor *input) {
   if (!input) return null_operand("flam_lgamma_", "input"), nullptr;
-  return guard_handle("flam_lgamma_", [&] { return flambeau::ops::lgamma_(as_tensor(input)); });
+  return guard_op("flam_lgamma_", [&] { return flambeau::ops::lgamma_(as_tensor(input)); });
 }
 
 flam_tensor *flam_lgamma_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_lgamma_out", "input"), nullptr;
   if (!out) return null_operand("flam_lgamma_out", "out"), nullptr;
-  return guard_handle("flam_lgamma_out", [&] { return flambeau::ops::lgamma_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_lgamma_out", [&] { return flambeau::ops::lgamma_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_digamma(const flam_tensor *input) {
   if (!input) return null_operand("flam_digamma", "input"), nullptr;
-  return guard_handle("flam_digamma", [&] { return flambeau::ops::digamma(as_tensor(input)); });
+  return guard_op("flam_digamma", [&] { return flambeau::ops::digamma(as_tensor(input)); });
 }
 
 flam_tensor *flam_digamma_(flam_tensor *input) {
   if (!input) return null_operand("flam_digamma_", "input"), nullptr;
-  return guard_handle("flam_digamma_", [&] { return flambeau::ops::digamma_(as_tensor(input)); });
+  return guard_op("flam_digamma_", [&] { return flambeau::ops::digamma_(as_tensor(input)); });
 }
 
 flam_tensor *flam_digamma_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_digamma_out", "input"), nullptr;
   if (!out) return null_operand("flam_digamma_out", "out"), nullptr;
-  return guard_handle("flam_digamma_out", [&] { return flambeau::ops::digamma_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_digamma_out", [&] { return flambeau::ops::digamma_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_polygamma(int64_t n, const flam_tensor *input) {
   if (!input) return null_operand("flam_polygamma", "input"), nullptr;
-  return guard_handle("flam_polygamma", [&] { return flambeau::ops::polygamma(n, as_tensor(input)); });
+  return guard_op("flam_polygamma", [&] { return flambeau::ops::polygamma(n, as_tensor(input)); });
 }
 
 flam_tensor *flam_polygamma_out(int64_t n, const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_polygamma_out", "input"), nullptr;
   if (!out) return null_operand("flam_polygamma_out", "out"), nullptr;
-  return guard_handle("flam_polygamma_out", [&] { return flambeau::ops::polygamma_out(n, as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_polygamma_out", [&] { return flambeau::ops::polygamma_out(n, as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_logit(const flam_tensor *input, const double *eps) {
   if (!input) return null_operand("flam_logit", "input"), nullptr;
-  return guard_handle("flam_logit", [&] { return flambeau::ops::logit(as_tensor(input), as_optional(eps)); });
+  return guard_op("flam_logit", [&] { return flambeau::ops::logit(as_tensor(input), as_optional(eps)); });
 }
 
 flam_tensor *flam_logit_(flam_tensor *input, const double *eps) {
   if (!input) return null_operand("flam_logit_", "input"), nullptr;
-  return guard_handle("flam_logit_", [&] { return flambeau::ops::logit_(as_tensor(input), as_optional(eps)); });
+  return guard_op("flam_logit_", [&] { return flambeau::ops::logit_(as_tensor(input), as_optional(eps)); });
 }
 
 flam_tensor *flam_logit_out(const flam_tensor *input, const double *eps, flam_tensor *out) {
   if (!input) return null_operand("flam_logit_out", "input"), nullptr;
   if (!out) return null_operand("flam_logit_out", "out"), nullptr;
-  return guard_handle("flam_logit_out", [&] { return flambeau::ops::logit_out(as_tensor(input), as_optional(eps), as_tensor(out)); });
+  return guard_op("flam_logit_out", [&] { return flambeau::ops::logit_out(as_tensor(input), as_optional(eps), as_tensor(out)); });
 }
 
 flam_tensor *flam_sinc(const flam_tensor *input) {
   if (!input) return null_operand("flam_sinc", "input"), nullptr;
-  return guard_handle("flam_sinc", [&] { return flambeau::ops::sinc(as_tensor(input)); });
+  return guard_op("flam_sinc", [&] { return flambeau::ops::sinc(as_tensor(input)); });
 }
 
 flam_tensor *flam_sinc_(flam_tensor *input) {
   if (!input) return null_operand("flam_sinc_", "input"), nullptr;
-  return guard_handle("flam_sinc_", [&] { return flambeau::ops::sinc_(as_tensor(input)); });
+  return guard_op("flam_sinc_", [&] { return flambeau::ops::sinc_(as_tensor(input)); });
 }
 
 flam_tensor *flam_sinc_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_sinc_out", "input"), nullptr;
   if (!out) return null_operand("flam_sinc_out", "out"), nullptr;
-  return guard_handle("flam_sinc_out", [&] { return flambeau::ops::sinc_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_sinc_out", [&] { return flambeau::ops::sinc_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_deg2rad(const flam_tensor *input) {
   if (!input) return null_operand("flam_deg2rad", "input"), nullptr;
-  return guard_handle("flam_deg2rad", [&] { return flambeau::ops::deg2rad(as_tensor(input)); });
+  return guard_op("flam_deg2rad", [&] { return flambeau::ops::deg2rad(as_tensor(input)); });
 }
 
 flam_tensor *flam_deg2rad_(flam_tensor *input) {
   if (!input) return null_operand("flam_deg2rad_", "input"), nullptr;
-  return guard_handle("flam_deg2rad_", [&] { return flambeau::ops::deg2rad_(as_tensor(input)); });
+  return guard_op("flam_deg2rad_", [&] { return flambeau::ops::deg2rad_(as_tensor(input)); });
 }
 
 flam_tensor *flam_deg2rad_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_deg2rad_out", "input"), nullptr;
   if (!out) return null_operand("flam_deg2rad_out", "out"), nullptr;
-  return guard_handle("flam_deg2rad_out", [&] { return flambeau::ops::deg2rad_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_deg2rad_out", [&] { return flambeau::ops::deg2rad_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_rad2deg(const flam_tensor *input) {
   if (!input) return null_operand("flam_rad2deg", "input"), nullptr;
-  return guard_handle("flam_rad2deg", [&] { return flambeau::ops::rad2deg(as_tensor(input)); });
+  return guard_op("flam_rad2deg", [&] { return flambeau::ops::rad2deg(as_tensor(input)); });
 }
 
 flam_tensor *flam_rad2deg_(flam_tensor *input) {
   if (!input) return null_operand("flam_rad2deg_", "input"), nullptr;
-  return guard_handle("flam_rad2deg_", [&] { return flambeau::ops::rad2deg_(as_tensor(input)); });
+  return guard_op("flam_rad2deg_", [&] { return flambeau::ops::rad2deg_(as_tensor(input)); });
 }
 
 flam_tensor *flam_rad2deg_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_rad2deg_out", "input"), nullptr;
   if (!out) return null_operand("flam_rad2deg_out", "out"), nullptr;
-  return guard_handle("flam_rad2deg_out", [&] { return flambeau::ops::rad2deg_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_rad2deg_out", [&] { return flambeau::ops::rad2deg_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_signbit(const flam_tensor *input) {
   if (!input) return null_operand("flam_signbit", "input"), nullptr;
-  return guard_handle("flam_signbit", [&] { return flambeau::ops::signbit(as_tensor(input)); });
+  return guard_op("flam_signbit", [&] { return flambeau::ops::signbit(as_tensor(input)); });
 }
 
 flam_tensor *flam_signbit_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_signbit_out", "input"), nullptr;
   if (!out) return null_operand("flam_signbit_out", "out"), nullptr;
-  return guard_handle("flam_signbit_out", [&] { return flambeau::ops::signbit_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_signbit_out", [&] { return flambeau::ops::signbit_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_isposinf(const flam_tensor *input) {
   if (!input) return null_operand("flam_isposinf", "input"), nullptr;
-  return guard_handle("flam_isposinf", [&] { return flambeau::ops::isposinf(as_tensor(input)); });
+  return guard_op("flam_isposinf", [&] { return flambeau::ops::isposinf(as_tensor(input)); });
 }
 
 flam_tensor *flam_isposinf_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_isposinf_out", "input"), nullptr;
   if (!out) return null_operand("flam_isposinf_out", "out"), nullptr;
-  return guard_handle("flam_isposinf_out", [&] { return flambeau::ops::isposinf_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_isposinf_out", [&] { return flambeau::ops::isposinf_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_isneginf(const flam_tensor *input) {
   if (!input) return null_operand("flam_isneginf", "input"), nullptr;
-  return guard_handle("flam_isneginf", [&] { return flambeau::ops::isneginf(as_tensor(input)); });
+  return guard_op("flam_isneginf", [&] { return flambeau::ops::isneginf(as_tensor(input)); });
 }
 
 flam_tensor *flam_isneginf_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_isneginf_out", "input"), nullptr;
   if (!out) return null_operand("flam_isneginf_out", "out"), nullptr;
-  return guard_handle("flam_isneginf_out", [&] { return flambeau::ops::isneginf_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_isneginf_out", [&] { return flambeau::ops::isneginf_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_nan_to_num(const flam_tensor *input, const double *nan, const double *posinf,
     const double *neginf) {
   if (!input) return null_operand("flam_nan_to_num", "input"), nullptr;
-  return guard_handle("flam_nan_to_num", [&] { return flambeau::ops::nan_to_num(as_tensor(input), as_optional(nan), as_optional(posinf), as_optional(neginf)); });
+  return guard_op("flam_nan_to_num", [&] { return flambeau::ops::nan_to_num(as_tensor(input), as_optional(nan), as_optional(posinf), as_optional(neginf)); });
 }
 
 flam_tensor *flam_nan_to_num_(flam_tensor *input, const double *nan, const double *posinf, const
     double *neginf) {
   if (!input) return null_operand("flam_nan_to_num_", "input"), nullptr;
-  return guard_handle("flam_nan_to_num_", [&] { return flambeau::ops::nan_to_num_(as_tensor(input), as_optional(nan), as_optional(posinf), as_optional(neginf)); });
+  return guard_op("flam_nan_to_num_", [&] { return flambeau::ops::nan_to_num_(as_tensor(input), as_optional(nan), as_optional(posinf), as_optional(neginf)); });
 }
 
 flam_tensor *flam_nan_to_num_out(const flam_tensor *input, const double *nan, const double *posinf,
     const double *neginf, flam_tensor *out) {
   if (!input) return null_operand("flam_nan_to_num_out", "input"), nullptr;
   if (!out) return null_operand("flam_nan_to_num_out", "out"), nullptr;
-  return guard_handle("flam_nan_to_num_out", [&] { return flambeau::ops::nan_to_num_out(as_tensor(input), as_optional(nan), as_optional(posinf), as_optional(neginf), as_tensor(out)); });
+  return guard_op("flam_nan_to_num_out", [&] { return flambeau::ops::nan_to_num_out(as_tensor(input), as_optional(nan), as_optional(posinf), as_optional(neginf), as_tensor(out)); });
 }
 
 flam_tensor *flam_heaviside(const flam_tensor *input, const flam_tensor *values) {
   if (!input) return null_operand("flam_heaviside", "input"), nullptr;
   if (!values) return null_operand("flam_heaviside", "values"), nullptr;
-  return guard_handle("flam_heaviside", [&] { return flambeau::ops::heaviside(as_tensor(input), as_tensor(values)); });
+  return guard_op("flam_heaviside", [&] { return flambeau::ops::heaviside(as_tensor(input), as_tensor(values)); });
 }
 
 flam_tensor *flam_heaviside_(flam_tensor *input, const flam_tensor *values) {
   if (!input) return null_operand("flam_heaviside_", "input"), nullptr;
   if (!values) return null_operand("flam_heaviside_", "values"), nullptr;
-  return guard_handle("flam_heaviside_", [&] { return flambeau::ops::heaviside_(as_tensor(input), as_tensor(values)); });
+  return guard_op("flam_heaviside_", [&] { return flambeau::ops::heaviside_(as_tensor(input), as_tensor(values)); });
 }
 
 flam_tensor *flam_heaviside_out(const flam_tensor *input, const flam_tensor *values, flam_tensor
@@ -199,19 +199,19 @@ flam_tensor *flam_heaviside_out(const flam_tensor *input, const flam_tensor *val
   if (!input) return null_operand("flam_heaviside_out", "input"), nullptr;
   if (!values) return null_operand("flam_heaviside_out", "values"), nullptr;
   if (!out) return null_operand("flam_heaviside_out", "out"), nullptr;
-  return guard_handle("flam_heaviside_out", [&] { return flambeau::ops::heaviside_out(as_tensor(input), as_tensor(values), as_tensor(out)); });
+  return guard_op("flam_heaviside_out", [&] { return flambeau::ops::heaviside_out(as_tensor(input), as_tensor(values), as_tensor(out)); });
 }
 
 flam_tensor *flam_copysign(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_copysign", "input"), nullptr;
   if (!other) return null_operand("flam_copysign", "other"), nullptr;
-  return guard_handle("flam_copysign", [&] { return flambeau::ops::copysign(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_copysign", [&] { return flambeau::ops::copysign(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_copysign_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_copysign_", "input"), nullptr;
   if (!other) return null_operand("flam_copysign_", "other"), nullptr;
-  return guard_handle("flam_copysign_", [&] { return flambeau::ops::copysign_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_copysign_", [&] { return flambeau::ops::copysign_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_copysign_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out)
@@ -219,32 +219,32 @@ flam_tensor *flam_copysign_out(const flam_tensor *input, const flam_tensor *othe
   if (!input) return null_operand("flam_copysign_out", "input"), nullptr;
   if (!other) return null_operand("flam_copysign_out", "other"), nullptr;
   if (!out) return null_operand("flam_copysign_out", "out"), nullptr;
-  return guard_handle("flam_copysign_out", [&] { return flambeau::ops::copysign_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_copysign_out", [&] { return flambeau::ops::copysign_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_hypot(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_hypot", "input"), nullptr;
   if (!other) return null_operand("flam_hypot", "other"), nullptr;
-  return guard_handle("flam_hypot", [&] { return flambeau::ops::hypot(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_hypot", [&] { return flambeau::ops::hypot(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_hypot_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_hypot_", "input"), nullptr;
   if (!other) return null_operand("flam_hypot_", "other"), nullptr;
-  return guard_handle("flam_hypot_", [&] { return flambeau::ops::hypot_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_hypot_", [&] { return flambeau::ops::hypot_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_hypot_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_hypot_out", "input"), nullptr;
   if (!other) return null_operand("flam_hypot_out", "other"), nullptr;
   if (!out) return null_operand("flam_hypot_out", "out"), nullptr;
-  return guard_handle("flam_hypot_out", [&] { return flambeau::ops::hypot_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_hypot_out", [&] { return flambeau::ops::hypot_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_logaddexp(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_logaddexp", "input"), nullptr;
   if (!other) return null_operand("flam_logaddexp", "other"), nullptr;
-  return guard_handle("flam_logaddexp", [&] { return flambeau::ops::logaddexp(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_logaddexp", [&] { return flambeau::ops::logaddexp(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_logaddexp_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -252,13 +252,13 @@ flam_tensor *flam_logaddexp_out(const flam_tensor *input, const flam_tensor *oth
   if (!input) return null_operand("flam_logaddexp_out", "input"), nullptr;
   if (!other) return null_operand("flam_logaddexp_out", "other"), nullptr;
   if (!out) return null_operand("flam_logaddexp_out", "out"), nullptr;
-  return guard_handle("flam_logaddexp_out", [&] { return flambeau::ops::logaddexp_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_logaddexp_out", [&] { return flambeau::ops::logaddexp_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_logaddexp2(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_logaddexp2", "input"), nullptr;
   if (!other) return null_operand("flam_logaddexp2", "other"), nullptr;
-  return guard_handle("flam_logaddexp2", [&] { return flambeau::ops::logaddexp2(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_logaddexp2", [&] { return flambeau::ops::logaddexp2(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_logaddexp2_out(const flam_tensor *input, const flam_tensor *other, flam_tensor
@@ -266,57 +266,57 @@ flam_tensor *flam_logaddexp2_out(const flam_tensor *input, const flam_tensor *ot
   if (!input) return null_operand("flam_logaddexp2_out", "input"), nullptr;
   if (!other) return null_operand("flam_logaddexp2_out", "other"), nullptr;
   if (!out) return null_operand("flam_logaddexp2_out", "out"), nullptr;
-  return guard_handle("flam_logaddexp2_out", [&] { return flambeau::ops::logaddexp2_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_logaddexp2_out", [&] { return flambeau::ops::logaddexp2_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_xlogy(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_xlogy", "input"), nullptr;
   if (!other) return null_operand("flam_xlogy", "other"), nullptr;
-  return guard_handle("flam_xlogy", [&] { return flambeau::ops::xlogy(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_xlogy", [&] { return flambeau::ops::xlogy(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_xlogy_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_xlogy_", "input"), nullptr;
   if (!other) return null_operand("flam_xlogy_", "other"), nullptr;
-  return guard_handle("flam_xlogy_", [&] { return flambeau::ops::xlogy_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_xlogy_", [&] { return flambeau::ops::xlogy_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_xlogy_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_xlogy_out", "input"), nullptr;
   if (!other) return null_operand("flam_xlogy_out", "other"), nullptr;
   if (!out) return null_operand("flam_xlogy_out", "out"), nullptr;
-  return guard_handle("flam_xlogy_out", [&] { return flambeau::ops::xlogy_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_xlogy_out", [&] { return flambeau::ops::xlogy_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_ldexp(const flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_ldexp", "input"), nullptr;
   if (!other) return null_operand("flam_ldexp", "other"), nullptr;
-  return guard_handle("flam_ldexp", [&] { return flambeau::ops::ldexp(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_ldexp", [&] { return flambeau::ops::ldexp(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_ldexp_(flam_tensor *input, const flam_tensor *other) {
   if (!input) return null_operand("flam_ldexp_", "input"), nullptr;
   if (!other) return null_operand("flam_ldexp_", "other"), nullptr;
-  return guard_handle("flam_ldexp_", [&] { return flambeau::ops::ldexp_(as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_ldexp_", [&] { return flambeau::ops::ldexp_(as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_ldexp_out(const flam_tensor *input, const flam_tensor *other, flam_tensor *out) {
   if (!input) return null_operand("flam_ldexp_out", "input"), nullptr;
   if (!other) return null_operand("flam_ldexp_out", "other"), nullptr;
   if (!out) return null_operand("flam_ldexp_out", "out"), nullptr;
-  return guard_handle("flam_ldexp_out", [&] { return flambeau::ops::ldexp_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_ldexp_out", [&] { return flambeau::ops::ldexp_out(as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_float_power(const flam_tensor *input, const flam_tensor *exponent) {
   if (!input) return null_operand("flam_float_power", "input"), nullptr;
   if (!exponent) return null_operand("flam_float_power", "exponent"), nullptr;
-  return guard_handle("flam_float_power", [&] { return flambeau::ops::float_power(as_tensor(input), as_tensor(exponent)); });
+  return guard_op("flam_float_power", [&] { return flambeau::ops::float_power(as_tensor(input), as_tensor(exponent)); });
 }
 
 flam_tensor *flam_float_power_(flam_tensor *input, const flam_tensor *exponent) {
   if (!input) return null_operand("flam_float_power_", "input"), nullptr;
   if (!exponent) return null_operand("flam_float_power_", "exponent"), nullptr;
-  return guard_handle("flam_float_power_", [&] { return flambeau::ops::float_power_(as_tensor(input), as_tensor(exponent)); });
+  return guard_op("flam_float_power_", [&] { return flambeau::ops::float_power_(as_tensor(input), as_tensor(exponent)); });
 }
 
 flam_tensor *flam_float_power_out(const flam_tensor *input, const flam_tensor *exponent, flam_tensor
@@ -324,7 +324,7 @@ flam_tensor *flam_float_power_out(const flam_tensor *input, const flam_tensor *e
   if (!input) return null_operand("flam_float_power_out", "input"), nullptr;
   if (!exponent) return null_operand("flam_float_power_out", "exponent"), nullptr;
   if (!out) return null_operand("flam_float_power_out", "out"), nullptr;
-  return guard_handle("flam_float_power_out", [&] { return flambeau::ops::float_power_out(as_tensor(input), as_tensor(exponent), as_tensor(out)); });
+  return guard_op("flam_float_power_out", [&] { return flambeau::ops::float_power_out(as_tensor(input), as_tensor(exponent), as_tensor(out)); });
 }
 
 }  // extern "C"

@@ -137,6 +137,7 @@ bool are_deterministic_algorithms_enabled();
 bool is_deterministic_algorithms_warn_only_enabled();
 void library_directory_add(std::string_view path);
 const char* library_report();
+const char* environment();
 uint32_t version();
 void version_require(int32_t major, int32_t minor);
 int32_t error_code();
@@ -209,6 +210,7 @@ double memory_fraction(Device device);
 const char* memory_summary(Device device, bool abbreviated = false);
 const char* memory_snapshot();
 void memory_record_history(size_t max_entries);
+void memory_timeline(std::string_view path);
 void memory_fail_allocation(int64_t nth, bool forever = false);
 Ref<flam_module> module_new(std::string_view type, const flam_module_vtable* vtable = nullptr);
 void module_retain(flam_module* module);
@@ -329,6 +331,51 @@ void optimizer_set_option(flam_optimizer* optimizer, std::string_view name, doub
 Ref<flam_state> optimizer_state_dict(const flam_optimizer* optimizer);
 void optimizer_load_state_dict(flam_optimizer* optimizer, const flam_state* state);
 void optimizer_release(flam_optimizer* optimizer);
+Ref<flam_plot> plot_new(std::string_view title = {});
+void plot_retain(flam_plot* plot);
+void plot_release(flam_plot* plot);
+void plot_panel(flam_plot* plot, std::string_view heading, std::string_view x_label = {},
+    std::string_view unit = {}, bool log_y = false);
+void plot_line(flam_plot* plot, std::string_view name, std::span<const double> y, std::span<const
+    double> x = {});
+void plot_points(flam_plot* plot, std::string_view name, std::span<const double> y, std::span<const
+    double> x = {});
+void plot_bars(flam_plot* plot, std::string_view name, std::span<const double> y, std::span<const
+    double> x = {});
+const char* plot_svg(const flam_plot* plot);
+void plot_write(const flam_plot* plot, std::string_view path);
+void profiler_options_init(flam_profiler_options* options);
+void profiler_start(const flam_profiler_options* options = nullptr);
+bool profiler_is_running();
+Ref<flam_profile> profiler_stop();
+uint64_t range_begin(std::string_view name);
+void range_end(uint64_t range);
+void profile_retain(flam_profile* profile);
+void profile_release(flam_profile* profile);
+const char* profile_table(const flam_profile* profile, std::string_view sort_by = {}, int64_t
+    row_limit = 100, bool by_shape = false, bool by_module = false);
+const char* profile_averages(const flam_profile* profile, bool by_shape = false, bool by_module =
+    false);
+const char* profile_events(const flam_profile* profile);
+void profile_export_trace(const flam_profile* profile, std::string_view path);
+Ref<flam_progress> progress_new(int64_t total = 0, std::string_view unit = {});
+void progress_retain(flam_progress* progress);
+void progress_release(flam_progress* progress);
+void progress_to_text(flam_progress* progress, int32_t descriptor, int32_t style =
+    FLAM_PROGRESS_AUTOMATIC, double interval = 0);
+void progress_to_jsonl(flam_progress* progress, std::string_view path, double interval = 0);
+void progress_to_callback(flam_progress* progress, const flam_progress_callback* callback, double
+    interval = 0);
+void progress_watch(flam_progress* progress, Device device);
+bool progress_advance(flam_progress* progress, int64_t n = 1);
+void progress_set(flam_progress* progress, std::string_view name, double value);
+void progress_draw(flam_progress* progress);
+void progress_say(flam_progress* progress, std::string_view text);
+void progress_finish(flam_progress* progress);
+int64_t progress_done(const flam_progress* progress);
+double progress_elapsed(const flam_progress* progress);
+const char* progress_line(const flam_progress* progress, int32_t columns = 80, bool color = false,
+    bool unicode = false);
 Ref<flam_scheduler> step_lr_new(flam_optimizer* optimizer, int64_t step_size, double gamma = 0.1);
 Ref<flam_scheduler> multi_step_lr_new(flam_optimizer* optimizer, DimsView milestones, double gamma =
     0.1);

@@ -12,7 +12,7 @@ flam_tensor *flam_where(const flam_tensor *condition, const flam_tensor *input, 
   if (!condition) return null_operand("flam_where", "condition"), nullptr;
   if (!input) return null_operand("flam_where", "input"), nullptr;
   if (!other) return null_operand("flam_where", "other"), nullptr;
-  return guard_handle("flam_where", [&] { return flambeau::ops::where(as_tensor(condition), as_tensor(input), as_tensor(other)); });
+  return guard_op("flam_where", [&] { return flambeau::ops::where(as_tensor(condition), as_tensor(input), as_tensor(other)); });
 }
 
 flam_tensor *flam_where_out(const flam_tensor *condition, const flam_tensor *input, const
@@ -21,21 +21,21 @@ flam_tensor *flam_where_out(const flam_tensor *condition, const flam_tensor *inp
   if (!input) return null_operand("flam_where_out", "input"), nullptr;
   if (!other) return null_operand("flam_where_out", "other"), nullptr;
   if (!out) return null_operand("flam_where_out", "out"), nullptr;
-  return guard_handle("flam_where_out", [&] { return flambeau::ops::where_out(as_tensor(condition), as_tensor(input), as_tensor(other), as_tensor(out)); });
+  return guard_op("flam_where_out", [&] { return flambeau::ops::where_out(as_tensor(condition), as_tensor(input), as_tensor(other), as_tensor(out)); });
 }
 
 flam_tensor *flam_clamp(const flam_tensor *input, const flam_tensor *min, const flam_tensor *max) {
   if (!input) return null_operand("flam_clamp", "input"), nullptr;
   if (t_error && !min) return nullptr;
   if (t_error && !max) return nullptr;
-  return guard_handle("flam_clamp", [&] { return flambeau::ops::clamp(as_tensor(input), as_tensor(min), as_tensor(max)); });
+  return guard_op("flam_clamp", [&] { return flambeau::ops::clamp(as_tensor(input), as_tensor(min), as_tensor(max)); });
 }
 
 flam_tensor *flam_clamp_(flam_tensor *input, const flam_tensor *min, const flam_tensor *max) {
   if (!input) return null_operand("flam_clamp_", "input"), nullptr;
   if (t_error && !min) return nullptr;
   if (t_error && !max) return nullptr;
-  return guard_handle("flam_clamp_", [&] { return flambeau::ops::clamp_(as_tensor(input), as_tensor(min), as_tensor(max)); });
+  return guard_op("flam_clamp_", [&] { return flambeau::ops::clamp_(as_tensor(input), as_tensor(min), as_tensor(max)); });
 }
 
 flam_tensor *flam_clamp_out(const flam_tensor *input, const flam_tensor *min, const flam_tensor
@@ -44,19 +44,19 @@ flam_tensor *flam_clamp_out(const flam_tensor *input, const flam_tensor *min, co
   if (t_error && !min) return nullptr;
   if (t_error && !max) return nullptr;
   if (!out) return null_operand("flam_clamp_out", "out"), nullptr;
-  return guard_handle("flam_clamp_out", [&] { return flambeau::ops::clamp_out(as_tensor(input), as_tensor(min), as_tensor(max), as_tensor(out)); });
+  return guard_op("flam_clamp_out", [&] { return flambeau::ops::clamp_out(as_tensor(input), as_tensor(min), as_tensor(max), as_tensor(out)); });
 }
 
 flam_tensor *flam_clamp_min(const flam_tensor *input, const flam_tensor *min) {
   if (!input) return null_operand("flam_clamp_min", "input"), nullptr;
   if (!min) return null_operand("flam_clamp_min", "min"), nullptr;
-  return guard_handle("flam_clamp_min", [&] { return flambeau::ops::clamp_min(as_tensor(input), as_tensor(min)); });
+  return guard_op("flam_clamp_min", [&] { return flambeau::ops::clamp_min(as_tensor(input), as_tensor(min)); });
 }
 
 flam_tensor *flam_clamp_min_(flam_tensor *input, const flam_tensor *min) {
   if (!input) return null_operand("flam_clamp_min_", "input"), nullptr;
   if (!min) return null_operand("flam_clamp_min_", "min"), nullptr;
-  return guard_handle("flam_clamp_min_", [&] { return flambeau::ops::clamp_min_(as_tensor(input), as_tensor(min)); });
+  return guard_op("flam_clamp_min_", [&] { return flambeau::ops::clamp_min_(as_tensor(input), as_tensor(min)); });
 }
 
 flam_tensor *flam_clamp_min_out(const flam_tensor *input, const flam_tensor *min, flam_tensor *out)
@@ -64,19 +64,19 @@ flam_tensor *flam_clamp_min_out(const flam_tensor *input, const flam_tensor *min
   if (!input) return null_operand("flam_clamp_min_out", "input"), nullptr;
   if (!min) return null_operand("flam_clamp_min_out", "min"), nullptr;
   if (!out) return null_operand("flam_clamp_min_out", "out"), nullptr;
-  return guard_handle("flam_clamp_min_out", [&] { return flambeau::ops::clamp_min_out(as_tensor(input), as_tensor(min), as_tensor(out)); });
+  return guard_op("flam_clamp_min_out", [&] { return flambeau::ops::clamp_min_out(as_tensor(input), as_tensor(min), as_tensor(out)); });
 }
 
 flam_tensor *flam_clamp_max(const flam_tensor *input, const flam_tensor *max) {
   if (!input) return null_operand("flam_clamp_max", "input"), nullptr;
   if (!max) return null_operand("flam_clamp_max", "max"), nullptr;
-  return guard_handle("flam_clamp_max", [&] { return flambeau::ops::clamp_max(as_tensor(input), as_tensor(max)); });
+  return guard_op("flam_clamp_max", [&] { return flambeau::ops::clamp_max(as_tensor(input), as_tensor(max)); });
 }
 
 flam_tensor *flam_clamp_max_(flam_tensor *input, const flam_tensor *max) {
   if (!input) return null_operand("flam_clamp_max_", "input"), nullptr;
   if (!max) return null_operand("flam_clamp_max_", "max"), nullptr;
-  return guard_handle("flam_clamp_max_", [&] { return flambeau::ops::clamp_max_(as_tensor(input), as_tensor(max)); });
+  return guard_op("flam_clamp_max_", [&] { return flambeau::ops::clamp_max_(as_tensor(input), as_tensor(max)); });
 }
 
 flam_tensor *flam_clamp_max_out(const flam_tensor *input, const flam_tensor *max, flam_tensor *out)
@@ -84,7 +84,7 @@ flam_tensor *flam_clamp_max_out(const flam_tensor *input, const flam_tensor *max
   if (!input) return null_operand("flam_clamp_max_out", "input"), nullptr;
   if (!max) return null_operand("flam_clamp_max_out", "max"), nullptr;
   if (!out) return null_operand("flam_clamp_max_out", "out"), nullptr;
-  return guard_handle("flam_clamp_max_out", [&] { return flambeau::ops::clamp_max_out(as_tensor(input), as_tensor(max), as_tensor(out)); });
+  return guard_op("flam_clamp_max_out", [&] { return flambeau::ops::clamp_max_out(as_tensor(input), as_tensor(max), as_tensor(out)); });
 }
 
 flam_tensor *flam_masked_fill(const flam_tensor *input, const flam_tensor *mask, const flam_tensor
@@ -92,7 +92,7 @@ flam_tensor *flam_masked_fill(const flam_tensor *input, const flam_tensor *mask,
   if (!input) return null_operand("flam_masked_fill", "input"), nullptr;
   if (!mask) return null_operand("flam_masked_fill", "mask"), nullptr;
   if (!value) return null_operand("flam_masked_fill", "value"), nullptr;
-  return guard_handle("flam_masked_fill", [&] { return flambeau::ops::masked_fill(as_tensor(input), as_tensor(mask), as_tensor(value)); });
+  return guard_op("flam_masked_fill", [&] { return flambeau::ops::masked_fill(as_tensor(input), as_tensor(mask), as_tensor(value)); });
 }
 
 flam_tensor *flam_masked_fill_(flam_tensor *input, const flam_tensor *mask, const flam_tensor
@@ -100,7 +100,7 @@ flam_tensor *flam_masked_fill_(flam_tensor *input, const flam_tensor *mask, cons
   if (!input) return null_operand("flam_masked_fill_", "input"), nullptr;
   if (!mask) return null_operand("flam_masked_fill_", "mask"), nullptr;
   if (!value) return null_operand("flam_masked_fill_", "value"), nullptr;
-  return guard_handle("flam_masked_fill_", [&] { return flambeau::ops::masked_fill_(as_tensor(input), as_tensor(mask), as_tensor(value)); });
+  return guard_op("flam_masked_fill_", [&] { return flambeau::ops::masked_fill_(as_tensor(input), as_tensor(mask), as_tensor(value)); });
 }
 
 flam_tensor *flam_lerp(const flam_tensor *input, const flam_tensor *end, const flam_tensor *weight)
@@ -108,14 +108,14 @@ flam_tensor *flam_lerp(const flam_tensor *input, const flam_tensor *end, const f
   if (!input) return null_operand("flam_lerp", "input"), nullptr;
   if (!end) return null_operand("flam_lerp", "end"), nullptr;
   if (!weight) return null_operand("flam_lerp", "weight"), nullptr;
-  return guard_handle("flam_lerp", [&] { return flambeau::ops::lerp(as_tensor(input), as_tensor(end), as_tensor(weight)); });
+  return guard_op("flam_lerp", [&] { return flambeau::ops::lerp(as_tensor(input), as_tensor(end), as_tensor(weight)); });
 }
 
 flam_tensor *flam_lerp_(flam_tensor *input, const flam_tensor *end, const flam_tensor *weight) {
   if (!input) return null_operand("flam_lerp_", "input"), nullptr;
   if (!end) return null_operand("flam_lerp_", "end"), nullptr;
   if (!weight) return null_operand("flam_lerp_", "weight"), nullptr;
-  return guard_handle("flam_lerp_", [&] { return flambeau::ops::lerp_(as_tensor(input), as_tensor(end), as_tensor(weight)); });
+  return guard_op("flam_lerp_", [&] { return flambeau::ops::lerp_(as_tensor(input), as_tensor(end), as_tensor(weight)); });
 }
 
 flam_tensor *flam_lerp_out(const flam_tensor *input, const flam_tensor *end, const flam_tensor
@@ -124,7 +124,7 @@ flam_tensor *flam_lerp_out(const flam_tensor *input, const flam_tensor *end, con
   if (!end) return null_operand("flam_lerp_out", "end"), nullptr;
   if (!weight) return null_operand("flam_lerp_out", "weight"), nullptr;
   if (!out) return null_operand("flam_lerp_out", "out"), nullptr;
-  return guard_handle("flam_lerp_out", [&] { return flambeau::ops::lerp_out(as_tensor(input), as_tensor(end), as_tensor(weight), as_tensor(out)); });
+  return guard_op("flam_lerp_out", [&] { return flambeau::ops::lerp_out(as_tensor(input), as_tensor(end), as_tensor(weight), as_tensor(out)); });
 }
 
 flam_tensor *flam_addcmul(const flam_tensor *input, const flam_tensor *tensor1, const flam_tensor
@@ -132,7 +132,7 @@ flam_tensor *flam_addcmul(const flam_tensor *input, const flam_tensor *tensor1, 
   if (!input) return null_operand("flam_addcmul", "input"), nullptr;
   if (!tensor1) return null_operand("flam_addcmul", "tensor1"), nullptr;
   if (!tensor2) return null_operand("flam_addcmul", "tensor2"), nullptr;
-  return guard_handle("flam_addcmul", [&] { return flambeau::ops::addcmul(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value); });
+  return guard_op("flam_addcmul", [&] { return flambeau::ops::addcmul(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value); });
 }
 
 flam_tensor *flam_addcmul_(flam_tensor *input, const flam_tensor *tensor1, const flam_tensor
@@ -140,7 +140,7 @@ flam_tensor *flam_addcmul_(flam_tensor *input, const flam_tensor *tensor1, const
   if (!input) return null_operand("flam_addcmul_", "input"), nullptr;
   if (!tensor1) return null_operand("flam_addcmul_", "tensor1"), nullptr;
   if (!tensor2) return null_operand("flam_addcmul_", "tensor2"), nullptr;
-  return guard_handle("flam_addcmul_", [&] { return flambeau::ops::addcmul_(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value); });
+  return guard_op("flam_addcmul_", [&] { return flambeau::ops::addcmul_(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value); });
 }
 
 flam_tensor *flam_addcmul_out(const flam_tensor *input, const flam_tensor *tensor1, const
@@ -149,7 +149,7 @@ flam_tensor *flam_addcmul_out(const flam_tensor *input, const flam_tensor *tenso
   if (!tensor1) return null_operand("flam_addcmul_out", "tensor1"), nullptr;
   if (!tensor2) return null_operand("flam_addcmul_out", "tensor2"), nullptr;
   if (!out) return null_operand("flam_addcmul_out", "out"), nullptr;
-  return guard_handle("flam_addcmul_out", [&] { return flambeau::ops::addcmul_out(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value, as_tensor(out)); });
+  return guard_op("flam_addcmul_out", [&] { return flambeau::ops::addcmul_out(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value, as_tensor(out)); });
 }
 
 flam_tensor *flam_addcdiv(const flam_tensor *input, const flam_tensor *tensor1, const flam_tensor
@@ -157,7 +157,7 @@ flam_tensor *flam_addcdiv(const flam_tensor *input, const flam_tensor *tensor1, 
   if (!input) return null_operand("flam_addcdiv", "input"), nullptr;
   if (!tensor1) return null_operand("flam_addcdiv", "tensor1"), nullptr;
   if (!tensor2) return null_operand("flam_addcdiv", "tensor2"), nullptr;
-  return guard_handle("flam_addcdiv", [&] { return flambeau::ops::addcdiv(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value); });
+  return guard_op("flam_addcdiv", [&] { return flambeau::ops::addcdiv(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value); });
 }
 
 flam_tensor *flam_addcdiv_(flam_tensor *input, const flam_tensor *tensor1, const flam_tensor
@@ -165,7 +165,7 @@ flam_tensor *flam_addcdiv_(flam_tensor *input, const flam_tensor *tensor1, const
   if (!input) return null_operand("flam_addcdiv_", "input"), nullptr;
   if (!tensor1) return null_operand("flam_addcdiv_", "tensor1"), nullptr;
   if (!tensor2) return null_operand("flam_addcdiv_", "tensor2"), nullptr;
-  return guard_handle("flam_addcdiv_", [&] { return flambeau::ops::addcdiv_(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value); });
+  return guard_op("flam_addcdiv_", [&] { return flambeau::ops::addcdiv_(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value); });
 }
 
 flam_tensor *flam_addcdiv_out(const flam_tensor *input, const flam_tensor *tensor1, const
@@ -174,7 +174,7 @@ flam_tensor *flam_addcdiv_out(const flam_tensor *input, const flam_tensor *tenso
   if (!tensor1) return null_operand("flam_addcdiv_out", "tensor1"), nullptr;
   if (!tensor2) return null_operand("flam_addcdiv_out", "tensor2"), nullptr;
   if (!out) return null_operand("flam_addcdiv_out", "out"), nullptr;
-  return guard_handle("flam_addcdiv_out", [&] { return flambeau::ops::addcdiv_out(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value, as_tensor(out)); });
+  return guard_op("flam_addcdiv_out", [&] { return flambeau::ops::addcdiv_out(as_tensor(input), as_tensor(tensor1), as_tensor(tensor2), value, as_tensor(out)); });
 }
 
 }  // extern "C"

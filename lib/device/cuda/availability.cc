@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "device/cuda/status.h"
+#include "device/cuda/versions.h"
 #include "device/limits.h"
 
 namespace flambeau::cuda {
@@ -70,6 +71,12 @@ Availability find_out() {
 }
 
 }  // namespace
+
+int runtime_version() {
+  int version = 0;
+  cudaRuntimeGetVersion(&version);
+  return version;
+}
 
 const Availability& availability() {
   static const Availability& found = *new Availability(find_out());

@@ -34,6 +34,7 @@ _E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gel
 _E_flam_cdist_mode = {'unspecified': 0, 'use_mm_for_euclid_dist_if_necessary': 1, 'use_mm_for_euclid_dist': 2, 'donot_use_mm_for_euclid_dist': 3}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 _E_flam_padding = {'unspecified': 0, 'constant': 1, 'reflect': 2, 'replicate': 3, 'circular': 4}
+_E_flam_progress_style = {'unspecified': 0, 'automatic': 1, 'bar': 2, 'plain': 3}
 _E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
 _E_flam_side = {'unspecified': 0, 'left': 1, 'right': 2}
 _E_flam_quantile_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}
@@ -193,6 +194,54 @@ def _wrap_optimizer(h):
     if not h:
         return _none()
     made = _new(optimizer_handle)
+    made._h = h
+    return made
+
+
+
+class plot_handle(_Handle):
+    """Owns a `flam_plot *`."""
+
+    __slots__ = ()
+    _release = _fast.flam_plot_release
+
+
+def _wrap_plot(h):
+    if not h:
+        return _none()
+    made = _new(plot_handle)
+    made._h = h
+    return made
+
+
+
+class profile_handle(_Handle):
+    """Owns a `flam_profile *`."""
+
+    __slots__ = ()
+    _release = _fast.flam_profile_release
+
+
+def _wrap_profile(h):
+    if not h:
+        return _none()
+    made = _new(profile_handle)
+    made._h = h
+    return made
+
+
+
+class progress_handle(_Handle):
+    """Owns a `flam_progress *`."""
+
+    __slots__ = ()
+    _release = _fast.flam_progress_release
+
+
+def _wrap_progress(h):
+    if not h:
+        return _none()
+    made = _new(progress_handle)
     made._h = h
     return made
 
@@ -4493,6 +4542,16 @@ def library_report():
     return _text(_fast.flam_library_report())
 
 
+def environment():
+    """What this process found on its machine: library, processor and instruction set, threads, memory,
+    driver and libraries of CUDA, devices, simulated ones, environment variables. Libraries are
+    opened as their first use would open them.
+
+    - returns: a JSON object with the list `facts`; each has `group`, `name`, `state` ("well", "missing", "neutral"), `value` (what was found, or why not) and `fix` (the line to paste where something is missing). Valid until this thread's next call of this function.
+    """
+    return _text(_blocking.flam_environment())
+
+
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """Cosine of the angle between vectors, `x1 . x2 / (max(|x1|, eps) max(|x2|, eps))`.
 
@@ -7418,6 +7477,19 @@ def memory_record_history(max_entries):
         _raise()
 
 
+def memory_timeline(path):
+    """Writes what `memory_record_history` kept as one HTML page that needs no network: allocated
+    and reserved memory over time, and who held what at the peak, by module, op and shape.
+
+    - `path`: the file; an existing one is replaced only by a whole new one.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` where nothing was recorded; `FileError` with the system's reason.
+    """
+    h = _blocking.flam_memory_timeline(path.encode())
+    if h:
+        _raise()
+
+
 def memory_fail_allocation(nth, forever=False):
     """Lets an allocation fail as out of memory, so that a program can be tested to survive it. Every
      allocation of device memory counts, that of the cpu's tensors included, on all threads.
@@ -8838,6 +8910,130 @@ def pad(input, pad, mode='constant', value=None):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def plot_new(title=None):
+    """A chart without panels.
+
+    - `title`: its title; default: none.
+    - returns: the chart.
+    - errors: `HostMemoryError`.
+    """
+    h = _fast.flam_plot_new(_NULL if title is None else title.encode())
+    if not h:
+        return _none()
+    return _wrap_plot(h)
+
+
+def plot_retain(plot):
+    """Adds a count.
+
+    - `plot`: the chart.
+    """
+    _fast.flam_plot_retain(plot._h)
+
+
+def plot_release(plot):
+    """Gives back a count.
+
+    - `plot`: the chart, or `None`.
+    """
+    _fast.flam_plot_release(_NULL if plot is None else plot._h)
+
+
+def plot_panel(plot, heading, x_label=None, unit=None, log_y=False):
+    """Adds a panel on the right; what is drawn next is drawn there.
+
+    - `plot`: the chart.
+    - `heading`: the panel's heading.
+    - `x_label`: what runs along the x axis; default: nothing.
+    - `unit`: written after each number of the y axis, such as " %"; default: nothing.
+    - `log_y`: whether the y axis is logarithmic; default false.
+    - returns: `FLAM_OK`.
+    - errors: `HostMemoryError`.
+    """
+    h = _fast.flam_plot_panel(plot._h, heading.encode(), _NULL if x_label is None else x_label.encode(), _NULL if unit is None else unit.encode(), log_y)
+    if h:
+        _raise()
+
+
+def plot_line(plot, name, y, x=None):
+    """Draws a curve. Where a value is not finite it is interrupted.
+
+    - `plot`: the chart; without a panel it gets one.
+    - `name`: of the curve, written where it ends; one name has one colour in all panels.
+    - `y`: the values.
+    - `x`: where they are, as many; default: 1, 2, 3 and so on.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` for no values, another number of `x`, values that are not positive on a logarithmic axis.
+    """
+    if y.__class__ in _NUMBERS:
+        y = (y,)
+    if x.__class__ in _NUMBERS:
+        x = (x,)
+    h = _fast.flam_plot_line(plot._h, name.encode(), y, _len(y), _NULL if x is None else x, 0 if x is None else _len(x))
+    if h:
+        _raise()
+
+
+def plot_points(plot, name, y, x=None):
+    """Draws points.
+
+    - `plot`: the chart; without a panel it gets one.
+    - `name`: of the points; one name has one colour in all panels.
+    - `y`: the values.
+    - `x`: where they are, as many; default: 1, 2, 3 and so on.
+    - returns: `FLAM_OK`.
+    - errors: as `plot_line`.
+    """
+    if y.__class__ in _NUMBERS:
+        y = (y,)
+    if x.__class__ in _NUMBERS:
+        x = (x,)
+    h = _fast.flam_plot_points(plot._h, name.encode(), y, _len(y), _NULL if x is None else x, 0 if x is None else _len(x))
+    if h:
+        _raise()
+
+
+def plot_bars(plot, name, y, x=None):
+    """Draws bars from 0, as in a histogram.
+
+    - `plot`: the chart; without a panel it gets one.
+    - `name`: of the bars; one name has one colour in all panels.
+    - `y`: their heights.
+    - `x`: their middles, as many; default: 1, 2, 3 and so on.
+    - returns: `FLAM_OK`.
+    - errors: as `plot_line`.
+    """
+    if y.__class__ in _NUMBERS:
+        y = (y,)
+    if x.__class__ in _NUMBERS:
+        x = (x,)
+    h = _fast.flam_plot_bars(plot._h, name.encode(), y, _len(y), _NULL if x is None else x, 0 if x is None else _len(x))
+    if h:
+        _raise()
+
+
+def plot_svg(plot):
+    """The chart as SVG.
+
+    - `plot`: the chart.
+    - returns: the text, valid until this thread's next call of this function.
+    """
+    return _text(_fast.flam_plot_svg(plot._h))
+
+
+def plot_write(plot, path):
+    """Writes the chart to a file.
+
+    - `plot`: the chart.
+    - `path`: the file; an existing one is replaced only by a whole new one.
+    - returns: `FLAM_OK`.
+    - errors: `FileError` with the system's reason.
+    """
+    h = _blocking.flam_plot_write(plot._h, path.encode())
+    if h:
+        _raise()
 
 
 def abs(input):
@@ -10959,6 +11155,313 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def profiler_options_init(options):
+    """Sets every option to its default.
+
+    - `options`: the struct to set up; `struct_size` included.
+    """
+    _fast.flam_profiler_options_init(options)
+
+
+def profiler_start(options=None):
+    """Starts to record, on all threads.
+
+    - `options`: what to record; default: those of `profiler_options_init`.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` where a profiler is running already.
+    """
+    h = _fast.flam_profiler_start(_NULL if options is None else options)
+    if h:
+        _raise()
+
+
+def profiler_is_running():
+    """Whether a profiler is running.
+
+    - returns: whether it is.
+    """
+    return _bool(_fast.flam_profiler_is_running())
+
+
+def profiler_stop():
+    """Stops recording, and waits until the devices have done what was recorded. What is open still
+    ends now.
+
+    - returns: what was recorded.
+    - errors: `InvalidArgumentError` where no profiler is running.
+    """
+    h = _blocking.flam_profiler_stop()
+    if not h:
+        return _none()
+    return _wrap_profile(h)
+
+
+def range_begin(name):
+    """Opens a named range on this thread: ops until its end are inside it.
+
+    - `name`: any text; kept.
+    - returns: the range, for `range_end`; 0 where no profiler is running.
+    """
+    return _fast.flam_range_begin(name.encode())
+
+
+def range_end(range):
+    """Ends a named range, and those opened inside it that are open still. A range of another thread
+    or of an earlier profiler, and 0, are ignored.
+
+    - `range`: what `range_begin` returned.
+    """
+    _fast.flam_range_end(range)
+
+
+def profile_retain(profile):
+    """Adds a count to a profile.
+
+    - `profile`: the profile.
+    """
+    _fast.flam_profile_retain(profile._h)
+
+
+def profile_release(profile):
+    """Gives back a count.
+
+    - `profile`: the profile, or `None`.
+    """
+    _fast.flam_profile_release(_NULL if profile is None else profile._h)
+
+
+def profile_table(profile, sort_by=None, row_limit=100, by_shape=False, by_module=False):
+    """The averages as a table, a row per name: times of the host, and of devices and memory where
+    there are any, for an op alone ("Self") and with what ran inside it.
+
+    - `profile`: the profile.
+    - `sort_by`: a column by its name in PyTorch, such as "self_cpu_time_total", "cuda_time_total", "cpu_memory_usage", "count", or "name", "shapes", "module"; default: the op's own host time.
+    - `row_limit`: how many rows; negative: all; default 100.
+    - `by_shape`: whether operands of other shapes are another row; default false.
+    - `by_module`: whether another module's op is another row; default false.
+    - `out_text`: the table; valid until this thread's next call of this function.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` for a column that does not exist.
+    """
+    _o0 = _out_cell["const char **"]()
+    h = _fast.flam_profile_table(profile._h, _NULL if sort_by is None else sort_by.encode(), row_limit, by_shape, by_module, _o0)
+    if h:
+        _raise()
+    return _o0[0]
+
+
+def profile_averages(profile, by_shape=False, by_module=False):
+    """The averages as data.
+
+    - `profile`: the profile.
+    - `by_shape`: whether operands of other shapes are another entry; default false.
+    - `by_module`: whether another module's op is another entry; default false.
+    - returns: a JSON list of objects with `name`, `kind` ("op", "backward", "range"), `count`, `shapes`, `module`, times in microseconds (`host_us`, `device_us`) and bytes (`host_bytes`, `device_bytes`), each `self` and `total`; largest own host time first. Valid until this thread's next call of this function.
+    """
+    return _text(_fast.flam_profile_averages(profile._h, by_shape, by_module))
+
+
+def profile_events(profile):
+    """Every event as data: per thread in the order in which they began, an event before what ran
+    inside it.
+
+    - `profile`: the profile.
+    - returns: a JSON list of objects as those of `profile_averages`, and with `begin_us` since the start, `thread`, `device`, `dtypes`, the index of the event around it (`parent`, or -1) and the number that a forward op and its gradient share (`sequence`). Valid until this thread's next call of this function.
+    """
+    return _text(_fast.flam_profile_events(profile._h))
+
+
+def profile_export_trace(profile, path):
+    """Writes the events as a trace for Chrome (chrome://tracing) or Perfetto (ui.perfetto.dev).
+
+    - `profile`: the profile.
+    - `path`: the file; an existing one is replaced only by a whole new one.
+    - returns: `FLAM_OK`.
+    - errors: `FileError` with the system's reason.
+    """
+    h = _blocking.flam_profile_export_trace(profile._h, path.encode())
+    if h:
+        _raise()
+
+
+def progress_new(total=0, unit=None):
+    """Begins to count and to time.
+
+    - `total`: what is to be done, in units; 0 where that is not known; default 0.
+    - `unit`: what is counted, such as "images"; default: no name.
+    - returns: the progress; nothing shows it yet.
+    - errors: `InvalidArgumentError` for a negative total.
+    """
+    h = _fast.flam_progress_new(total, _NULL if unit is None else unit.encode())
+    if not h:
+        return _none()
+    return _wrap_progress(h)
+
+
+def progress_retain(progress):
+    """Adds a count.
+
+    - `progress`: the progress.
+    """
+    _fast.flam_progress_retain(progress._h)
+
+
+def progress_release(progress):
+    """Gives back a count.
+
+    - `progress`: the progress, or `None`.
+    """
+    _fast.flam_progress_release(_NULL if progress is None else progress._h)
+
+
+def progress_to_text(progress, descriptor, style='automatic', interval=0):
+    """Writes lines to a file descriptor.
+
+    - `progress`: the progress.
+    - `descriptor`: where to, such as 1 for standard output; stays the caller's.
+    - `style`: how; default: a bar on a terminal, plain lines elsewhere.
+    - `interval`: seconds between drawings; default 0: 0.1 for a bar, 10 for lines.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` for an unknown style.
+    """
+    h = _fast.flam_progress_to_text(progress._h, descriptor, _E_flam_progress_style[style], interval)
+    if h:
+        _raise()
+
+
+def progress_to_jsonl(progress, path, interval=0):
+    """Writes a JSON object per line to a file: `event`, `done`, `total`, `elapsed` and `left` in
+    seconds, `rate` per second, `memory` in bytes, `values`, and `text` of messages.
+
+    - `progress`: the progress.
+    - `path`: the file; an existing one is replaced.
+    - `interval`: seconds between lines; default 0: 1.
+    - returns: `FLAM_OK`.
+    - errors: `FileError` with the system's reason.
+    """
+    h = _blocking.flam_progress_to_jsonl(progress._h, path.encode(), interval)
+    if h:
+        _raise()
+
+
+def progress_to_callback(progress, callback, interval=0):
+    """Shows progress by a function of the program's.
+
+    - `progress`: the progress.
+    - `callback`: its functions; copied. `drop` is called also where this call fails.
+    - `interval`: seconds between calls; default 0: 0.1.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` for a table without `show`.
+    """
+    h = _fast.flam_progress_to_callback(progress._h, callback, interval)
+    if h:
+        _raise()
+
+
+def progress_watch(progress, device):
+    """Lets drawings tell how much memory tensors use.
+
+    - `progress`: the progress.
+    - `device`: the device.
+    - returns: `FLAM_OK`.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
+    """
+    h = _fast.flam_progress_watch(progress._h, 0 if device is None else _device_code(device))
+    if h:
+        _raise()
+
+
+def progress_advance(progress, n=1):
+    """Counts more.
+
+    - `progress`: the progress.
+    - `n`: how many units; default 1.
+    - returns: whether a drawing is due; then set the values and draw.
+    """
+    return _bool(_fast.flam_progress_advance(progress._h, n))
+
+
+def progress_set(progress, name, value):
+    """Sets a value to be shown from the next drawing on.
+
+    - `progress`: the progress.
+    - `name`: such as "loss".
+    - `value`: the number.
+    - returns: `FLAM_OK`.
+    - errors: `HostMemoryError`.
+    """
+    h = _fast.flam_progress_set(progress._h, name.encode(), value)
+    if h:
+        _raise()
+
+
+def progress_draw(progress):
+    """Draws where a drawing is due, or all is done.
+
+    - `progress`: the progress.
+    - returns: `FLAM_OK`.
+    - errors: `FileError` where a JSON file cannot be written; what a callback failed with.
+    """
+    h = _blocking.flam_progress_draw(progress._h)
+    if h:
+        _raise()
+
+
+def progress_say(progress, text):
+    """Writes a line that stays, above the bar.
+
+    - `progress`: the progress.
+    - `text`: the line, without its end.
+    - returns: `FLAM_OK`.
+    - errors: as `progress_draw`.
+    """
+    h = _blocking.flam_progress_say(progress._h, text.encode())
+    if h:
+        _raise()
+
+
+def progress_finish(progress):
+    """Stops the time and removes the bar. Only messages are shown from then on.
+
+    - `progress`: the progress.
+    - returns: `FLAM_OK`.
+    - errors: as `progress_draw`.
+    """
+    h = _blocking.flam_progress_finish(progress._h)
+    if h:
+        _raise()
+
+
+def progress_done(progress):
+    """How much is done.
+
+    - `progress`: the progress.
+    - returns: units.
+    """
+    return _fast.flam_progress_done(progress._h)
+
+
+def progress_elapsed(progress):
+    """How long the work has taken.
+
+    - `progress`: the progress.
+    - returns: seconds since it began, until it was finished.
+    """
+    return _fast.flam_progress_elapsed(progress._h)
+
+
+def progress_line(progress, columns=80, color=False, unicode=False):
+    """The line that a terminal would show now, for programs that draw themselves.
+
+    - `progress`: the progress.
+    - `columns`: how wide it may be; default 80.
+    - `color`: whether with escape codes for colours; default false.
+    - `unicode`: whether with characters beyond ASCII; default false.
+    - returns: the line, valid until this thread's next call of this function.
+    """
+    return _text(_fast.flam_progress_line(progress._h, columns, color, unicode))
 
 
 def rand(size, generator=None, dtype=None, device=None, requires_grad=False):

@@ -37,6 +37,7 @@ _E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gel
 _E_flam_cdist_mode = {'unspecified': 0, 'use_mm_for_euclid_dist_if_necessary': 1, 'use_mm_for_euclid_dist': 2, 'donot_use_mm_for_euclid_dist': 3}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 _E_flam_padding = {'unspecified': 0, 'constant': 1, 'reflect': 2, 'replicate': 3, 'circular': 4}
+_E_flam_progress_style = {'unspecified': 0, 'automatic': 1, 'bar': 2, 'plain': 3}
 _E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
 _E_flam_side = {'unspecified': 0, 'left': 1, 'right': 2}
 _E_flam_quantile_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}

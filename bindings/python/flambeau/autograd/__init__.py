@@ -145,7 +145,7 @@ def __getattr__(name):
         from . import function
 
         return getattr(function, name)
-    if name in ("function", "graph"):
+    if name in ("function", "graph", "profiler", "profiler_util"):
         import importlib
 
         return importlib.import_module("." + name, __name__)

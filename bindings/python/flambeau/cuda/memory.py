@@ -55,6 +55,28 @@ def memory_snapshot():
     return found["segments"] if isinstance(found, dict) else found
 
 
+def _record_memory_history(enabled="all", context=None, stacks=None, max_entries=100000, **_):
+    """Keeps the last events of every allocator, for `_snapshot` and
+    `torch.accelerator.memory_timeline`; `enabled=None` forgets them. Ops and modules stand where
+    PyTorch has stack frames."""
+    api.memory_record_history(max_entries if enabled else 0)
+
+
+def _snapshot(device=None):
+    """Segments, blocks and recorded events, in the schema of PyTorch's snapshots."""
+    import json
+
+    return json.loads(api.memory_snapshot())
+
+
+def _dump_snapshot(filename="dump_snapshot.pickle"):
+    """Writes `_snapshot()` as PyTorch's memory viewer reads it."""
+    import pickle
+
+    with open(filename, "wb") as file:
+        pickle.dump(_snapshot(), file)
+
+
 def reset_peak_memory_stats(device=None):
     """Lets the peaks start again from what is in use now."""
     api.memory_reset_peak_stats(_numbered(device))

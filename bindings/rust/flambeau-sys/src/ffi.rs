@@ -59,6 +59,11 @@ pub struct flam_event {
 pub struct flam_error {
     _unused: [u8; 0],
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_profile {
+    _unused: [u8; 0],
+}
 pub type flam_scope = u64;
 pub type flam_gelu_form = i32;
 #[repr(C)]
@@ -777,6 +782,163 @@ fn bindgen_test_layout_flam_closure() {
         unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
         24usize,
         concat!("Offset of field: ", stringify!(flam_closure), "::", stringify!(drop)),
+    );
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_plot {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_profiler_options {
+    pub struct_size: usize,
+    pub record_shapes: flam_bool,
+    pub profile_memory: flam_bool,
+    pub with_modules: flam_bool,
+    pub device_time: flam_bool,
+}
+#[test]
+fn bindgen_test_layout_flam_profiler_options() {
+    const UNINIT: ::std::mem::MaybeUninit<flam_profiler_options> = ::std::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::std::mem::size_of::<flam_profiler_options>(),
+        24usize,
+        concat!("Size of: ", stringify!(flam_profiler_options)),
+    );
+    assert_eq!(
+        ::std::mem::align_of::<flam_profiler_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(flam_profiler_options)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
+        0usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_profiler_options),
+            "::",
+            stringify!(struct_size),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).record_shapes) as usize - ptr as usize },
+        8usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_profiler_options),
+            "::",
+            stringify!(record_shapes),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).profile_memory) as usize - ptr as usize },
+        12usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_profiler_options),
+            "::",
+            stringify!(profile_memory),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).with_modules) as usize - ptr as usize },
+        16usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_profiler_options),
+            "::",
+            stringify!(with_modules),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).device_time) as usize - ptr as usize },
+        20usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_profiler_options),
+            "::",
+            stringify!(device_time),
+        ),
+    );
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_progress {
+    _unused: [u8; 0],
+}
+pub type flam_progress_style = i32;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_progress_callback {
+    pub struct_size: usize,
+    pub user: *mut ::std::os::raw::c_void,
+    pub show: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            event: *const ::std::os::raw::c_char,
+            text: *const ::std::os::raw::c_char,
+            json: *const ::std::os::raw::c_char,
+        ) -> flam_status,
+    >,
+    pub drop: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
+    >,
+}
+#[test]
+fn bindgen_test_layout_flam_progress_callback() {
+    const UNINIT: ::std::mem::MaybeUninit<flam_progress_callback> = ::std::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::std::mem::size_of::<flam_progress_callback>(),
+        32usize,
+        concat!("Size of: ", stringify!(flam_progress_callback)),
+    );
+    assert_eq!(
+        ::std::mem::align_of::<flam_progress_callback>(),
+        8usize,
+        concat!("Alignment of ", stringify!(flam_progress_callback)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
+        0usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_progress_callback),
+            "::",
+            stringify!(struct_size),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
+        8usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_progress_callback),
+            "::",
+            stringify!(user),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).show) as usize - ptr as usize },
+        16usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_progress_callback),
+            "::",
+            stringify!(show),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
+        24usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_progress_callback),
+            "::",
+            stringify!(drop),
+        ),
     );
 }
 pub type flam_cycle = i32;

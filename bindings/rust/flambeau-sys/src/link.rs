@@ -3163,6 +3163,7 @@ extern "C" {
         path: *const ::std::os::raw::c_char,
     ) -> flam_status;
     pub fn flam_library_report() -> *const ::std::os::raw::c_char;
+    pub fn flam_environment() -> *const ::std::os::raw::c_char;
     pub fn flam_cosine_similarity(
         x1: *const flam_tensor,
         x2: *const flam_tensor,
@@ -3542,6 +3543,7 @@ extern "C" {
     ) -> *const ::std::os::raw::c_char;
     pub fn flam_memory_snapshot() -> *const ::std::os::raw::c_char;
     pub fn flam_memory_record_history(max_entries: usize) -> flam_status;
+    pub fn flam_memory_timeline(path: *const ::std::os::raw::c_char) -> flam_status;
     pub fn flam_memory_fail_allocation(nth: i64, forever: flam_bool) -> flam_status;
     pub fn flam_sgd_step(
         params: *const *const flam_tensor,
@@ -3930,6 +3932,45 @@ extern "C" {
         state: *const flam_state,
     ) -> flam_status;
     pub fn flam_optimizer_release(optimizer: *mut flam_optimizer);
+    pub fn flam_plot_new(title: *const ::std::os::raw::c_char) -> *mut flam_plot;
+    pub fn flam_plot_retain(plot: *mut flam_plot);
+    pub fn flam_plot_release(plot: *mut flam_plot);
+    pub fn flam_plot_panel(
+        plot: *mut flam_plot,
+        heading: *const ::std::os::raw::c_char,
+        x_label: *const ::std::os::raw::c_char,
+        unit: *const ::std::os::raw::c_char,
+        log_y: flam_bool,
+    ) -> flam_status;
+    pub fn flam_plot_line(
+        plot: *mut flam_plot,
+        name: *const ::std::os::raw::c_char,
+        y: *const f64,
+        n_y: usize,
+        x: *const f64,
+        n_x: usize,
+    ) -> flam_status;
+    pub fn flam_plot_points(
+        plot: *mut flam_plot,
+        name: *const ::std::os::raw::c_char,
+        y: *const f64,
+        n_y: usize,
+        x: *const f64,
+        n_x: usize,
+    ) -> flam_status;
+    pub fn flam_plot_bars(
+        plot: *mut flam_plot,
+        name: *const ::std::os::raw::c_char,
+        y: *const f64,
+        n_y: usize,
+        x: *const f64,
+        n_x: usize,
+    ) -> flam_status;
+    pub fn flam_plot_svg(plot: *const flam_plot) -> *const ::std::os::raw::c_char;
+    pub fn flam_plot_write(
+        plot: *const flam_plot,
+        path: *const ::std::os::raw::c_char,
+    ) -> flam_status;
     pub fn flam_max_pool2d(
         input: *const flam_tensor,
         kernel_size: *const i64,
@@ -4124,6 +4165,80 @@ extern "C" {
         n_stride: usize,
         ceil_mode: flam_bool,
     ) -> *mut flam_tensor;
+    pub fn flam_profiler_options_init(options: *mut flam_profiler_options);
+    pub fn flam_profiler_start(options: *const flam_profiler_options) -> flam_status;
+    pub fn flam_profiler_is_running() -> flam_bool;
+    pub fn flam_profiler_stop() -> *mut flam_profile;
+    pub fn flam_range_begin(name: *const ::std::os::raw::c_char) -> u64;
+    pub fn flam_range_end(range: u64);
+    pub fn flam_profile_retain(profile: *mut flam_profile);
+    pub fn flam_profile_release(profile: *mut flam_profile);
+    pub fn flam_profile_table(
+        profile: *const flam_profile,
+        sort_by: *const ::std::os::raw::c_char,
+        row_limit: i64,
+        by_shape: flam_bool,
+        by_module: flam_bool,
+        out_text: *mut *const ::std::os::raw::c_char,
+    ) -> flam_status;
+    pub fn flam_profile_averages(
+        profile: *const flam_profile,
+        by_shape: flam_bool,
+        by_module: flam_bool,
+    ) -> *const ::std::os::raw::c_char;
+    pub fn flam_profile_events(
+        profile: *const flam_profile,
+    ) -> *const ::std::os::raw::c_char;
+    pub fn flam_profile_export_trace(
+        profile: *const flam_profile,
+        path: *const ::std::os::raw::c_char,
+    ) -> flam_status;
+    pub fn flam_progress_new(
+        total: i64,
+        unit: *const ::std::os::raw::c_char,
+    ) -> *mut flam_progress;
+    pub fn flam_progress_retain(progress: *mut flam_progress);
+    pub fn flam_progress_release(progress: *mut flam_progress);
+    pub fn flam_progress_to_text(
+        progress: *mut flam_progress,
+        descriptor: i32,
+        style: flam_progress_style,
+        interval: f64,
+    ) -> flam_status;
+    pub fn flam_progress_to_jsonl(
+        progress: *mut flam_progress,
+        path: *const ::std::os::raw::c_char,
+        interval: f64,
+    ) -> flam_status;
+    pub fn flam_progress_to_callback(
+        progress: *mut flam_progress,
+        callback: *const flam_progress_callback,
+        interval: f64,
+    ) -> flam_status;
+    pub fn flam_progress_watch(
+        progress: *mut flam_progress,
+        device: flam_device,
+    ) -> flam_status;
+    pub fn flam_progress_advance(progress: *mut flam_progress, n: i64) -> flam_bool;
+    pub fn flam_progress_set(
+        progress: *mut flam_progress,
+        name: *const ::std::os::raw::c_char,
+        value: f64,
+    ) -> flam_status;
+    pub fn flam_progress_draw(progress: *mut flam_progress) -> flam_status;
+    pub fn flam_progress_say(
+        progress: *mut flam_progress,
+        text: *const ::std::os::raw::c_char,
+    ) -> flam_status;
+    pub fn flam_progress_finish(progress: *mut flam_progress) -> flam_status;
+    pub fn flam_progress_done(progress: *const flam_progress) -> i64;
+    pub fn flam_progress_elapsed(progress: *const flam_progress) -> f64;
+    pub fn flam_progress_line(
+        progress: *const flam_progress,
+        columns: i32,
+        color: flam_bool,
+        unicode: flam_bool,
+    ) -> *const ::std::os::raw::c_char;
     pub fn flam_lstm(
         input: *const flam_tensor,
         hx: *const *const flam_tensor,

@@ -129,6 +129,11 @@ pub const FLAM_PADDING_REFLECT: flam_padding = 2;
 pub const FLAM_PADDING_REPLICATE: flam_padding = 3;
 pub const FLAM_PADDING_CIRCULAR: flam_padding = 4;
 
+pub const FLAM_PROGRESS_UNSPECIFIED: flam_progress_style = 0;
+pub const FLAM_PROGRESS_AUTOMATIC: flam_progress_style = 1;
+pub const FLAM_PROGRESS_BAR: flam_progress_style = 2;
+pub const FLAM_PROGRESS_PLAIN: flam_progress_style = 3;
+
 pub const FLAM_CYCLE_UNSPECIFIED: flam_cycle = 0;
 pub const FLAM_CYCLE_TRIANGULAR: flam_cycle = 1;
 pub const FLAM_CYCLE_TRIANGULAR2: flam_cycle = 2;

@@ -103,6 +103,16 @@ pub fn library_report() -> String {
     unsafe { owned_text(sys::flam_library_report()) }
 }
 
+/// What this process found on its machine: library, processor and instruction set, threads, memory,
+/// driver and libraries of CUDA, devices, simulated ones, environment variables. Libraries are
+/// opened as their first use would open them.
+///
+/// - returns: a JSON object with the list `facts`; each has `group`, `name`, `state` ("well", "missing", "neutral"), `value` (what was found, or why not) and `fix` (the line to paste where something is missing). Valid until this thread's next call of this function.
+pub fn environment() -> String {
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { owned_text(sys::flam_environment()) }
+}
+
 impl Device {
     /// Reads a device's text.
     ///

@@ -653,6 +653,36 @@ impl fmt::Debug for Padding {
     }
 }
 
+/// How progress is written as text.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct ProgressStyle(pub i32);
+
+impl ProgressStyle {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: ProgressStyle = ProgressStyle(0);
+    /// `AUTOMATIC`
+    pub const AUTOMATIC: ProgressStyle = ProgressStyle(1);
+    /// `BAR`
+    pub const BAR: ProgressStyle = ProgressStyle(2);
+    /// `PLAIN`
+    pub const PLAIN: ProgressStyle = ProgressStyle(3);
+}
+
+impl fmt::Debug for ProgressStyle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "AUTOMATIC",
+            2 => "BAR",
+            3 => "PLAIN",
+            other => return write!(f, "ProgressStyle({})", other),
+        })
+    }
+}
+
 /// How a cyclic schedule's peaks change from cycle to cycle.
 ///
 /// A newer library may have values that this crate has no name for.

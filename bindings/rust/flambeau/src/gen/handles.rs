@@ -39,6 +39,10 @@ handle! {
     Event, flam_event, flam_event_release, flam_event_retain
 }
 handle! {
+    /// An owned reference to a `flam_profile`.
+    Profile, flam_profile, flam_profile_release, flam_profile_retain
+}
+handle! {
     /// A factor on losses that adapts to the gradients' range.
     GradScaler, flam_grad_scaler, flam_grad_scaler_release
 }
@@ -53,6 +57,14 @@ handle! {
 handle! {
     /// A value kept for backward, with the version it had.
     Saved, flam_saved, flam_saved_release
+}
+handle! {
+    /// An owned reference to a `flam_plot`.
+    Plot, flam_plot, flam_plot_release, flam_plot_retain
+}
+handle! {
+    /// An owned reference to a `flam_progress`.
+    Progress, flam_progress, flam_progress_release, flam_progress_retain
 }
 handle! {
     /// An owned reference to a `flam_state`.

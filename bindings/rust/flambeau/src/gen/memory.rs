@@ -181,6 +181,21 @@ pub fn memory_record_history(max_entries: usize) -> Result<()> {
     unsafe { check(sys::flam_memory_record_history(max_entries)) }
 }
 
+/// Writes what `memory_record_history` kept as one HTML page that needs no network: allocated
+/// and reserved memory over time, and who held what at the peak, by module, op and shape.
+///
+/// - `path`: the file; an existing one is replaced only by a whole new one.
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where nothing was recorded; [`Status::IO`](crate::Status::IO) with the system's reason.
+pub fn memory_timeline(path: &str) -> Result<()> {
+    crate::open_library()?;
+    let path = c_text(path)?;
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_memory_timeline(path.as_ptr())) }
+}
+
 /// Lets an allocation fail as out of memory, so that a program can be tested to survive it. Every
 ///  allocation of device memory counts, that of the cpu's tensors included, on all threads.
 ///

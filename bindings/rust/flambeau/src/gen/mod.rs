@@ -112,12 +112,21 @@ pub use optim::*;
 mod pad;
 #[allow(unused_imports)]
 pub use pad::*;
+mod plot;
+#[allow(unused_imports)]
+pub use plot::*;
 mod pointwise;
 #[allow(unused_imports)]
 pub use pointwise::*;
 mod pool;
 #[allow(unused_imports)]
 pub use pool::*;
+mod profiler;
+#[allow(unused_imports)]
+pub use profiler::*;
+mod progress;
+#[allow(unused_imports)]
+pub use progress::*;
 mod random;
 #[allow(unused_imports)]
 pub use random::*;

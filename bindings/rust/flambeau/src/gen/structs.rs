@@ -41,6 +41,37 @@ impl LoaderOptions {
     }
 }
 
+/// What a profiler records; set up by `profiler_options_init`.
+#[derive(Clone, Debug)]
+pub struct ProfilerOptions {
+    /// record_shapes
+    pub record_shapes: bool,
+    /// profile_memory
+    pub profile_memory: bool,
+    /// with_modules
+    pub with_modules: bool,
+    /// device_time
+    pub device_time: bool,
+}
+
+impl Default for ProfilerOptions {
+    fn default() -> Self {
+        // SAFETY: the library fills the whole struct.
+        let c = unsafe {
+            let mut c = std::mem::zeroed::<sys::flam_profiler_options>();
+            sys::flam_profiler_options_init(&mut c);
+            c
+        };
+        Self { record_shapes: c.record_shapes != 0, profile_memory: c.profile_memory != 0, with_modules: c.with_modules != 0, device_time: c.device_time != 0 }
+    }
+}
+
+impl ProfilerOptions {
+    pub(crate) fn to_c(&self) -> sys::flam_profiler_options {
+        sys::flam_profiler_options { struct_size: std::mem::size_of::<sys::flam_profiler_options>(), record_shapes: self.record_shapes.into(), profile_memory: self.profile_memory.into(), with_modules: self.with_modules.into(), device_time: self.device_time.into() }
+    }
+}
+
 /// How `Tensor::format` writes numbers; set up by `format_options_init`.
 #[derive(Clone, Debug)]
 pub struct FormatOptions {

@@ -1,0 +1,58 @@
+// The profiler at the ABI.
+#include "flambeau/profiler.h"
+
+#include "capi/callback.h"
+#include "capi/gen/targets.h"
+#include "capi/quiet.h"
+#include "device/label.h"
+#include "io/file.h"
+#include "observe/profile.h"
+
+namespace flambeau::capi {
+
+void profiler_options_init(flam_profiler_options* options) {
+  *options = {sizeof *options, 0, 0, 0, 1};
+}
+
+void profiler_start(const flam_profiler_options* options) {
+  flam_profiler_options o;
+  profiler_options_init(&o);
+  if (options) read_options(&o, options, "flam_profiler_options");
+  probe::start(
+      {o.record_shapes != 0, o.profile_memory != 0, o.with_modules != 0, o.device_time != 0});
+}
+
+bool profiler_is_running() { return probe::running(); }
+Ref<flam_profile> profiler_stop() { return make_ref<flam_profile>(probe::stop()); }
+
+uint64_t range_begin(std::string_view name) {
+  return probe::on() ? probe::begin(probe::Kind::range, intern(name)) : 0;
+}
+
+void range_end(uint64_t range) {
+  if (range) probe::end(range);
+}
+
+const char* profile_table(const flam_profile* profile, std::string_view sort_by, int64_t row_limit,
+                          bool by_shape, bool by_module) {
+  static thread_local std::string text;
+  text = observe::table(*profile, sort_by, row_limit, {by_shape, by_module});
+  return text.c_str();
+}
+
+const char* profile_averages(const flam_profile* profile, bool by_shape, bool by_module) {
+  return borrowed_text([&] { return observe::averages_json(*profile, {by_shape, by_module}); });
+}
+
+const char* profile_events(const flam_profile* profile) {
+  return borrowed_text([&] { return observe::events_json(*profile); });
+}
+
+void profile_export_trace(const flam_profile* profile, std::string_view path) {
+  const std::string text = observe::chrome_trace(*profile);
+  io::AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace flambeau::capi

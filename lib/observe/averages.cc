@@ -1,0 +1,116 @@
+// Events of one name taken together, and events and averages as JSON for the bindings. Calls of
+// modules are no row: what they take is in their ops.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "observe/profile.h"
+
+namespace flambeau::observe {
+namespace {
+
+using json::number;
+using json::quoted;
+using probe::Kind;
+
+std::string key_of(const ProfileEvent& e, Grouping g) {
+  std::string key = e.name;
+  if (g.shapes) key += "\n" + e.shapes;
+  if (g.modules && e.module) key += cat_text("\n", e.module);
+  return key;
+}
+
+// Whether the event is inside another one of its row: its total is in that one's already.
+bool is_nested(const flam_profile& profile, const ProfileEvent& e) {
+  for (int32_t p = e.parent; p >= 0; p = profile.events[size_t(p)].parent) {
+    if (profile.events[size_t(p)].name == e.name) return true;
+  }
+  return false;
+}
+
+void add(Average& a, const ProfileEvent& e, bool nested) {
+  ++a.count;
+  a.host.self += e.host.self;
+  a.of_device.self += e.of_device.self;
+  a.host_memory.self.add(e.host_memory.self);
+  a.device_memory.self.add(e.device_memory.self);
+  if (nested) return;
+  a.host.total += e.host.total;
+  a.of_device.total += e.of_device.total;
+  a.host_memory.total.add(e.host_memory.total);
+  a.device_memory.total.add(e.device_memory.total);
+}
+
+const char* kind_name(Kind k) {
+  constexpr const char* names[] = {"op", "backward", "range", "module"};
+  return names[int(k)];
+}
+
+std::string bytes_json(const char* name, const Share<Bytes>& b) {
+  const auto one = [](const Bytes& x) {
+    return cat_text("{\"allocated\":", x.allocated, ",\"freed\":", x.freed, "}");
+  };
+  return cat_text(",\"", name, "\":{\"self\":", one(b.self), ",\"total\":", one(b.total), "}");
+}
+
+std::string time_json(const char* name, const Share<double>& t) {
+  return cat_text(",\"", name, "\":{\"self\":", number(t.self), ",\"total\":", number(t.total),
+                  "}");
+}
+
+template <class T> std::string measures_json(const T& t) {
+  return time_json("host_us", t.host) + time_json("device_us", t.of_device) +
+         bytes_json("host_bytes", t.host_memory) + bytes_json("device_bytes", t.device_memory);
+}
+
+std::string shapes_json(const std::string& shapes) { return shapes.empty() ? "[]" : shapes; }
+
+}  // namespace
+
+std::vector<Average> averages(const flam_profile& profile, Grouping grouping) {
+  std::vector<Average> all;
+  std::unordered_map<std::string, size_t> rows;
+  for (const ProfileEvent& e : profile.events) {
+    if (e.kind == Kind::module) continue;
+    const auto [row, fresh] = rows.try_emplace(key_of(e, grouping), all.size());
+    if (fresh) {
+      Average a;
+      a.name = e.name;
+      a.kind = e.kind;
+      if (grouping.shapes) a.shapes = e.shapes;
+      if (grouping.modules && e.module) a.module = e.module;
+      all.push_back(std::move(a));
+    }
+    add(all[row->second], e, is_nested(profile, e));
+  }
+  std::ranges::stable_sort(all, std::greater(), [](const Average& a) { return a.host.self; });
+  return all;
+}
+
+std::string averages_json(const flam_profile& profile, Grouping grouping) {
+  std::string out;
+  for (const Average& a : averages(profile, grouping)) {
+    out += cat_text(out.empty() ? "" : ",\n", "{\"name\":", quoted(a.name), ",\"kind\":\"",
+                    kind_name(a.kind), "\",\"module\":", quoted(a.module),
+                    ",\"shapes\":", shapes_json(a.shapes), ",\"count\":", a.count, measures_json(a),
+                    "}");
+  }
+  return "[" + out + "]";
+}
+
+std::string events_json(const flam_profile& profile) {
+  std::string out;
+  for (const ProfileEvent& e : profile.events) {
+    out +=
+        cat_text(out.empty() ? "" : ",\n", "{\"name\":", quoted(e.name), ",\"kind\":\"",
+                 kind_name(e.kind), "\",\"module\":", quoted(e.module ? e.module : ""),
+                 ",\"shapes\":", shapes_json(e.shapes), ",\"dtypes\":", quoted(e.dtypes),
+                 ",\"parent\":", e.parent, ",\"thread\":", e.thread, ",\"sequence\":", e.sequence,
+                 ",\"device\":", quoted(e.device ? to_string(e.device) : std::string("cpu")),
+                 ",\"begin_us\":", number(e.begin_us), measures_json(e), "}");
+  }
+  return "[" + out + "]";
+}
+
+}  // namespace flambeau::observe

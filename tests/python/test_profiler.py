@@ -1,0 +1,198 @@
+"""The profiler as a PyTorch program uses it: averages, tables, traces, schedules, named ranges."""
+
+import json
+import threading
+
+import flambeau as torch
+import pytest
+from flambeau import nn
+from flambeau.autograd import profiler as autograd_profiler
+from flambeau.profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    profile,
+    record_function,
+    schedule,
+    tensorboard_trace_handler,
+)
+
+
+def net(device):
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)).to(device)
+
+
+def row(averages, key):
+    return next(a for a in averages if a.key == key)
+
+
+def test_ops_gradients_and_ranges_are_counted(device):
+    model, x = net(device), torch.ones(4, 6, device=device)
+    with profile(record_shapes=True, profile_memory=True) as found:
+        for _ in range(3):
+            with record_function("forward"):
+                y = model(x)
+            y.sum().backward()
+    averages = found.key_averages()
+    assert row(averages, "linear").count == 6
+    assert row(averages, "relu").count == 3
+    assert row(averages, "ReluBackward0").count == 3
+    forward = row(averages, "forward")
+    assert forward.count == 3 and forward.is_user_annotation
+    inside = row(averages, "linear").cpu_time_total + row(averages, "relu").cpu_time_total
+    assert forward.cpu_time_total >= inside
+    assert forward.self_cpu_time_total <= forward.cpu_time_total - inside + 1e-6
+    by_shape = found.key_averages(group_by_input_shape=True)
+    assert [[4, 6], [5, 6], [5]] in [a.input_shapes for a in by_shape if a.key == "linear"]
+    by_module = found.key_averages(group_by_module=True)
+    assert {a.module for a in by_module if a.key == "linear"} == {"0", "2"}
+    assert {a.module for a in by_module if a.key == "ReluBackward0"} == {"1"}
+
+
+def test_device_time_where_the_device_keeps_it(device):
+    model, x = net(device), torch.ones(4, 6, device=device)
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as found:
+        model(x)
+    linear = row(found.key_averages(), "linear")
+    if device == "cpu":
+        assert linear.device_time_total == 0
+        assert "Device total" not in found.key_averages().table()
+    else:
+        assert linear.device_time_total > 0 and linear.cuda_time == linear.device_time_total / 2
+        assert "Device total" in found.key_averages().table(sort_by="cuda_time_total")
+
+
+def test_memory_is_attributed_to_the_op_that_took_it(device):
+    x = torch.ones(1000, device=device)
+    with profile(profile_memory=True) as found:
+        y = x + 1
+        with record_function("inside"):
+            z = y.exp()
+        del y
+    events = {e.name: e for e in found.events()}
+    key = "cpu_memory_usage" if device == "cpu" else "device_memory_usage"
+    assert getattr(events["add"], key) >= 4000
+    assert getattr(events["exp"], "self_" + key) == getattr(events["inside"], key) >= 4000
+    assert events["exp"].cpu_parent is events["inside"]
+    assert z.numel() == 1000
+
+
+def test_table_sorts_by_any_column():
+    with profile(profile_memory=True) as found:
+        a = torch.ones(300, 300)
+        for _ in range(3):
+            a = a @ a
+        a.exp()
+    averages = found.key_averages()
+
+    def order(column):
+        lines = averages.table(sort_by=column).splitlines()[3:]
+        return [line.split()[0] for line in lines[: len(averages)]]
+
+    assert order("count")[0] == "matmul"
+    assert order("cpu_memory_usage")[0] in ("matmul", "mm")
+    assert order("name") == sorted(a.key for a in averages)
+    assert len(averages.table(row_limit=1).splitlines()) == 6
+    with pytest.raises(ValueError, match='no column "speed".*\n*.*cpu_time_total'):
+        averages.table(sort_by="speed")
+
+
+def test_trace_is_what_chrome_reads(tmp_path, device):
+    model, x = net(device), torch.ones(4, 6, device=device)
+    with profile(record_shapes=True, with_modules=True, profile_memory=True) as found:
+        model(x).sum().backward()
+    found.export_chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    spans = [e for e in events if e["ph"] == "X"]
+    linear = next(e for e in spans if e["name"] == "linear")
+    assert linear["args"]["Input Dims"] == [[4, 6], [5, 6], [5]]
+    assert linear["args"]["Module Hierarchy"] == "0" and linear["dur"] > 0
+    module = next(e for e in spans if e["name"] == "nn.Module: 0")
+    assert module["ts"] <= linear["ts"] <= module["ts"] + module["dur"]
+    start = {e["id"]: e for e in events if e["ph"] == "s"}
+    end = {e["id"]: e for e in events if e["ph"] == "f"}
+    assert len(start) >= 4 and start.keys() == end.keys()
+    assert any(e["cat"] == "memory" for e in events)
+    assert any(e["cat"] == "kernel" for e in spans) == (device != "cpu")
+
+
+def test_schedule_gives_a_trace_per_cycle(tmp_path):
+    ready = []
+    plan = schedule(wait=1, warmup=1, active=2, repeat=2)
+    assert [plan(i).name for i in range(9)] == [
+        *["NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"] * 2,
+        "NONE",
+    ]
+
+    def handler(found):
+        ready.append([e.name for e in found.events() if e.name != "ones"])
+        tensorboard_trace_handler(str(tmp_path), use_gzip=len(ready) == 2)(found)
+
+    with profile(schedule=plan, on_trace_ready=handler) as found:
+        for _ in range(9):
+            torch.ones(1).exp()
+            found.step()
+    assert ready == [
+        ["ProfilerStep#2", "exp", "ProfilerStep#3", "exp"],
+        ["ProfilerStep#6", "exp", "ProfilerStep#7", "exp"],
+    ]
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert [n.endswith(".pt.trace.json") for n in names] == [True, False]
+    assert names[1].endswith(".pt.trace.json.gz")
+    with pytest.raises(AssertionError, match="active=0"):
+        schedule(wait=0, warmup=1, active=0)
+    assert ProfilerAction.NONE.value == 0
+
+
+def test_threads_have_tracks_of_their_own():
+    def work():
+        with record_function("on a thread"):
+            torch.ones(2).exp()
+
+    with profile() as found:
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        torch.ones(2).exp()
+    exps = [e for e in found.events() if e.name == "exp"]
+    assert len({e.thread for e in exps}) == len(exps) == 4
+    assert [e.cpu_parent.name for e in exps if e.cpu_parent] == ["on a thread"] * 3
+
+
+def test_ranges_may_end_late_and_profiles_do_not_nest():
+    stray = record_function("stray").__enter__()
+    with profile() as found:
+        stray.__exit__(None, None, None)  # of no profiler: ignored
+        opened = record_function("open").__enter__()
+        torch.ones(1).exp()
+        with pytest.raises(ValueError, match="running already"), profile():
+            pass
+    opened.__exit__(None, None, None)
+    assert [e.name for e in found.events() if e.name in ("open", "exp")] == ["open", "exp"]
+    with pytest.raises(AssertionError, match="didn't finish"):
+        profile().events()
+
+
+def test_failing_ops_leave_no_range_open():
+    with profile() as found:
+        with pytest.raises(RuntimeError):
+            torch.ones(2) + torch.ones(3)
+        torch.ones(2).exp()
+    assert next(e for e in found.events() if e.name == "exp").cpu_parent is None
+
+
+def test_autograd_profile_and_decorated_functions():
+    @record_function("decorated")
+    def work():
+        return torch.ones(3).exp()
+
+    with autograd_profiler.profile(record_shapes=True) as found:
+        work()
+    assert {"decorated", "exp"} <= {e.key for e in found.function_events}
+    assert found.total_average().count == len(found.events())
+    assert "decorated" in str(found)
+    with autograd_profiler.profile(enabled=False) as off:
+        work()
+    assert str(off) == "<unfinished profile>"
