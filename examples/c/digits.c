@@ -10,6 +10,7 @@
 #include <flambeau/load.h>
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #define SMOOTHING 0.1 /* of labels while training: worth a percent of accuracy on so few images */
 
 typedef struct {
-  const char *device, *data, *weights, *save, *logits;
+  const char *device, *data, *weights, *save, *logits, *plot;
   long conv, epochs, batch_size, seed, threads, workers;
   double lr;
 } options;
@@ -114,30 +115,6 @@ static score evaluate(flam_module *model, digits held_out) {
   return s;
 }
 
-/* One line that is drawn in place, ten times a second; nothing where the output is no terminal. */
-static void draw(int64_t done, int64_t total, double begun, const flam_tensor *loss,
-                 flam_device device) {
-  static double drawn;
-  const int width = 32, full = (int)(width * done / total);
-  const double elapsed = now() - begun;
-  double value = 0;
-  int i;
-  if (!isatty(STDOUT_FILENO) || (now() - drawn < 0.1 && done < total)) return;
-  drawn = now();
-  flam_tensor_item_f64(loss, &value);
-  fputs("\r\033[2K\033[33m", stdout);
-  for (i = 0; i < width; ++i) printf("%s%s", i == full ? "\033[90m" : "", "\342\224\201");
-  printf("\033[0m  %3d %%  %.0f/s  loss %.4f  memory %.1f MiB  %.0f s left",
-         (int)(100 * done / total), (double)done / elapsed, value,
-         (double)flam_memory_allocated(device) / 1048576,
-         (double)(total - done) * elapsed / (double)done);
-  fflush(stdout);
-}
-
-static void erase(void) {
-  if (isatty(STDOUT_FILENO)) fputs("\r\033[2K", stdout);
-}
-
 static flam_optimizer *adamw(const flam_module *model, double lr) {
   enum { most = 16 };
   flam_tensor *params[most];
@@ -165,7 +142,7 @@ static flam_loader *shuffled(digits learn, const options *o, flam_device device)
 
 /* One step on one batch, whose temporaries a frame releases; false at the end of the epoch. */
 static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimizer,
-                flam_device device, flam_tensor *total, int64_t *done, int64_t of, double begun) {
+                flam_device device, flam_tensor *total, flam_progress *bar) {
   const flam_scope frame = flam_frame_push();
   flam_tensor_list *items = NULL;
   flam_tensor *loss;
@@ -187,46 +164,101 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
   flam_optimizer_step(optimizer);
   /* stays on the device: a step never waits for it */
   flam_add_(total, flam_mul(flam_detach(loss), flam_scalar_f64((double)count)), 1);
+  if (flam_progress_advance(bar, count)) { /* only then the loss is waited for */
+    double value = 0;
+    flam_tensor_item_f64(loss, &value);
+    flam_progress_set(bar, "loss", value);
+    flam_progress_draw(bar);
+  }
   check();
-  *done += count;
-  draw(*done, of, begun, loss, device);
   flam_frame_pop(frame);
   return 1;
 }
 
-static void train(flam_module *model, digits learn, digits held_out, flam_device device,
-                  const options *o) {
+/* Values per epoch, for the plot. */
+typedef struct {
+  double *losses, *held_out, *accuracy;
+} curves;
+
+static curves new_curves(long epochs) {
+  curves c;
+  c.losses = calloc((size_t)epochs, sizeof(double));
+  c.held_out = calloc((size_t)epochs, sizeof(double));
+  c.accuracy = calloc((size_t)epochs, sizeof(double));
+  if (c.losses && c.held_out && c.accuracy) return c;
+  fputs("digits: out of memory\n", stderr);
+  exit(1);
+}
+
+static void write_plot(curves c, const options *o) {
+  const size_t n = (size_t)o->epochs;
+  char title[100];
+  flam_plot *plot;
+  snprintf(title, sizeof title, "Handwritten digits, %s: %.1f %% correct", o->conv ? "conv" : "mlp",
+           c.accuracy[n - 1]);
+  plot = flam_plot_new(title);
+  flam_plot_panel(plot, "Cross-entropy", "epoch", NULL, 0);
+  flam_plot_line(plot, "training", c.losses, n, NULL, 0);
+  flam_plot_line(plot, "held out", c.held_out, n, NULL, 0);
+  flam_plot_panel(plot, "Accuracy", "epoch", " %", 0);
+  flam_plot_line(plot, "held out", c.accuracy, n, NULL, 0);
+  flam_plot_write(plot, o->plot);
+  check();
+  printf("plotted  %s\n", o->plot);
+}
+
+static void say(flam_progress *bar, const char *format, ...) {
+  char line[160];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(line, sizeof line, format, values);
+  va_end(values);
+  flam_progress_say(bar, line);
+}
+
+static flam_progress *new_bar(int64_t images, flam_device device) {
+  flam_progress *bar = flam_progress_new(images, "images");
+  fflush(stdout); /* what was printed comes before what the bar writes */
+  flam_progress_to_text(bar, STDOUT_FILENO, FLAM_PROGRESS_AUTOMATIC, 0);
+  flam_progress_watch(bar, device);
+  return bar;
+}
+
+static curves train(flam_module *model, digits learn, digits held_out, flam_device device,
+                    const options *o) {
   const flam_scope frame = flam_frame_push();
-  const int64_t images = flam_tensor_size(learn.labels, 0), of = images * o->epochs;
+  const int64_t images = flam_tensor_size(learn.labels, 0);
   flam_loader *loader = shuffled(learn, o, device);
   flam_optimizer *optimizer = adamw(model, o->lr);
   flam_scheduler *scheduler = flam_cosine_annealing_lr_new(optimizer, o->epochs, 0);
-  const double begun = now();
-  int64_t done = 0;
+  flam_progress *bar = new_bar(images * o->epochs, device);
+  const curves c = new_curves(o->epochs);
   long epoch;
   check();
   for (epoch = 1; epoch <= o->epochs; ++epoch) {
     const flam_scope inner = flam_frame_push();
     flam_tensor *total = flam_zeros(NULL, 0, FLAM_F32, device, 0);
-    double sum = 0;
     score s;
     flam_module_train(model, 1);
-    while (step(loader, model, optimizer, device, total, &done, of, begun)) {
+    while (step(loader, model, optimizer, device, total, bar)) {
     }
     flam_scheduler_step(scheduler);
-    flam_tensor_item_f64(total, &sum);
+    flam_tensor_item_f64(total, &c.losses[epoch - 1]);
+    c.losses[epoch - 1] /= (double)images;
     s = evaluate(model, held_out);
-    erase();
-    if (epoch == 1 || epoch % (o->epochs < 10 ? 1 : o->epochs / 10) == 0) {
-      printf("epoch %3ld/%ld   loss %.4f   held out %.4f   accuracy %5.1f %%\n", epoch, o->epochs,
-             sum / (double)images, s.loss, s.accuracy);
-      fflush(stdout);
-    }
+    c.held_out[epoch - 1] = s.loss;
+    c.accuracy[epoch - 1] = s.accuracy;
+    if (epoch == 1 || epoch % (o->epochs < 10 ? 1 : o->epochs / 10) == 0)
+      say(bar, "epoch %3ld/%ld   loss %.4f   held out %.4f   accuracy %5.1f %%", epoch, o->epochs,
+          c.losses[epoch - 1], s.loss, s.accuracy);
     flam_frame_pop(inner);
   }
-  printf("\ntrained  %ld images, %.0f per second, in %.1f s\n", (long)done,
-         (double)done / (now() - begun), now() - begun);
+  flam_progress_finish(bar);
+  say(bar, "\ntrained  %ld images, %.0f per second, in %.1f s", (long)flam_progress_done(bar),
+      (double)flam_progress_done(bar) / flam_progress_elapsed(bar), flam_progress_elapsed(bar));
+  check();
   flam_frame_pop(frame);
+  return c;
 }
 
 /* ---- the program ---- */
@@ -236,7 +268,7 @@ static void usage(const char *option, const char *problem) {
   if (problem) fprintf(stderr, "digits: %s %s\n", option, problem);
   fputs("usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
         "              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]\n"
-        "              [--logits FILE]\n",
+        "              [--logits FILE] [--plot FILE]\n",
         problem ? stderr : stdout);
   exit(problem ? 2 : 0);
 }
@@ -253,16 +285,18 @@ static long whole(const char *option, const char *text, long least) {
 }
 
 static options arguments(int argc, char **argv) {
-  options o = {"auto", "examples/data/digits.safetensors", NULL, NULL, NULL, 0, 30, 32, 0, 0, 2,
-               3e-3};
-  const char *names[] = {"--device",     "--data", "--weights", "--save",    "--logits", "--epochs",
-                         "--batch-size", "--seed", "--threads", "--workers", "--lr"};
+  enum { n_texts = 6, n_names = 12 };
+  options o = {"auto", "examples/data/digits.safetensors", NULL, NULL, NULL, NULL, 0, 30, 32, 0, 0,
+               2, 3e-3};
+  const char *names[] = {"--device", "--data",   "--weights",    "--save", "--logits",
+                         "--plot",   "--epochs", "--batch-size", "--seed", "--threads",
+                         "--workers", "--lr"};
   const long least[] = {1, 1, 0, 1, 0};
-  const char **texts[5];
+  const char **texts[n_texts];
   long *numbers[5];
   int i, k;
   texts[0] = &o.device, texts[1] = &o.data, texts[2] = &o.weights, texts[3] = &o.save,
-  texts[4] = &o.logits;
+  texts[4] = &o.logits, texts[5] = &o.plot;
   numbers[0] = &o.epochs, numbers[1] = &o.batch_size, numbers[2] = &o.seed;
   numbers[3] = &o.threads, numbers[4] = &o.workers;
   for (i = 1; i < argc; ++i) {
@@ -271,15 +305,15 @@ static options arguments(int argc, char **argv) {
       o.conv = 1;
       continue;
     }
-    for (k = 0; k < 11 && strcmp(argv[i], names[k]) != 0; ++k) {
+    for (k = 0; k < n_names && strcmp(argv[i], names[k]) != 0; ++k) {
     }
     if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) usage(argv[i], NULL);
-    if (k == 11) usage(argv[i], "is unknown");
+    if (k == n_names) usage(argv[i], "is unknown");
     if (++i == argc) usage(argv[i - 1], "needs a value");
-    if (k < 5)
+    if (k < n_texts)
       *texts[k] = argv[i];
-    else if (k < 10)
-      *numbers[k - 5] = whole(names[k], argv[i], least[k - 5]);
+    else if (k < n_names - 1)
+      *numbers[k - n_texts] = whole(names[k], argv[i], least[k - n_texts]);
     else
       o.lr = strtod(argv[i], &end);
     if (end && (*end || end == argv[i])) usage("--lr", "needs a number");
@@ -335,9 +369,13 @@ static void run(const options *o) {
   if (o->weights) {
     flam_module_load_state_dict(model, flam_load(o->weights, 0), 1);
   } else {
-    train(model, learn, held_out, device, o);
+    const curves c = train(model, learn, held_out, device, o);
     if (flam_save(flam_module_state_dict(model), o->save) == FLAM_OK)
       printf("saved    %s\n", o->save);
+    if (o->plot) write_plot(c, o);
+    free(c.losses);
+    free(c.held_out);
+    free(c.accuracy);
   }
   check();
   begun = now();

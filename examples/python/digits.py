@@ -15,13 +15,13 @@ import sys
 import time
 from pathlib import Path
 
-import curves
 import flambeau as torch
 import flambeau.nn.functional as F
 from flambeau import nn
 from flambeau.safetensors import load_file, save_file
 from flambeau.utils.data import DataLoader, TensorDataset
-from progress import Progress, duration, size
+from flambeau.utils.plot import Plot
+from flambeau.utils.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
 SMOOTHING = 0.1  # of labels while training: worth a percent of accuracy on so few images
@@ -79,12 +79,6 @@ def evaluate(model, images, labels):
     return logits, loss_of(logits, labels).item(), correct / len(labels)
 
 
-def facts(loss, device):
-    """What the progress bar says besides rate and time; asked for only when it is drawn."""
-    used = torch.accelerator.memory_allocated(device)
-    return {"loss": f"{loss.item():.4f}", "memory": size(used)}
-
-
 def train_epoch(model, loader, optimizer, device, bar):
     """One pass over the loader; the mean loss."""
     model.train()
@@ -98,7 +92,7 @@ def train_epoch(model, loader, optimizer, device, bar):
         optimizer.step()
         total += loss.detach() * len(images)  # stays on the device: a step never waits for it
         count += len(images)
-        bar.advance(len(images), facts, loss, device)
+        bar.advance(len(images), loss=loss)  # waits for the loss only where it is drawn
     return total.item() / count
 
 
@@ -116,7 +110,8 @@ def train(model, learn, held_out, device, args):
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs)
     losses, held_out_losses, accuracies = [], [], []
-    with Progress(args.epochs * len(learn[0])) as bar:
+    images = args.epochs * len(learn[0])
+    with Progress(images, "images", device=device, jsonl=args.log) as bar:
         for epoch in range(1, args.epochs + 1):
             losses.append(train_epoch(model, loader, optimizer, device, bar))
             scheduler.step()
@@ -128,8 +123,9 @@ def train(model, learn, held_out, device, args):
                     f"epoch {epoch:3}/{args.epochs}   loss {losses[-1]:.4f}   "
                     f"held out {held_out_loss:.4f}   accuracy {accuracies[-1]:5.1f} %"
                 )
-        took = duration(bar.done / bar.rate())
-        bar.say(f"\ntrained  {bar.done:,} images, {bar.rate():,.0f} per second, in {took}")
+        bar.say(
+            f"\ntrained  {bar.done:,} images, {bar.rate:,.0f} per second, in {bar.elapsed:.1f} s"
+        )
     return losses, held_out_losses, accuracies
 
 
@@ -186,6 +182,7 @@ def arguments():
     )
     p.add_argument("--logits", help="write the held-out images' logits, raw f32")
     p.add_argument("--plot", help="write the curves of loss and accuracy, SVG")
+    p.add_argument("--log", help="write the progress, a JSON object per line")
     args = p.parse_args()
     if args.save and not args.save.endswith(".safetensors"):
         p.error(f"argument --save: {args.save} does not end with .safetensors")
@@ -194,14 +191,11 @@ def arguments():
 
 def plot(path, form, losses, held_out_losses, accuracies):
     """The curves of a training as one SVG."""
-    curves.write(
-        path,
-        f"Handwritten digits, {form}: {accuracies[-1]:.1f} % correct",
-        [
-            ("Cross-entropy", "", {"training": losses, "held out": held_out_losses}),
-            ("Accuracy", " %", {"held out": accuracies}),
-        ],
-    )
+    chart = Plot(f"Handwritten digits, {form}: {accuracies[-1]:.1f} % correct")
+    chart.panel("Cross-entropy", x_label="epoch")
+    chart.line("training", losses).line("held out", held_out_losses)
+    chart.panel("Accuracy", x_label="epoch", unit=" %").line("held out", accuracies)
+    chart.write(path)
     print(f"plotted  {path}")
 
 

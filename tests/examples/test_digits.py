@@ -2,6 +2,7 @@
 number of threads nor of workers nor the kind of device changes a result.
 """
 
+import json
 import os
 import pty
 import signal
@@ -68,12 +69,23 @@ def test_threads_workers_and_devices_change_nothing(languages, tmp_path):
         assert other != expected
 
 
-def test_the_plot_is_one_svg_with_the_curves(tmp_path):
+def test_the_plot_is_one_svg_with_the_curves(languages, tmp_path):
     path = tmp_path / "curves.svg"
-    train(python_digits(), tmp_path, "plot", "--epochs", "3", "--plot", path)
-    root = ElementTree.parse(path).getroot()
-    curves = root.findall(".//{http://www.w3.org/2000/svg}polyline")
-    assert [len(c.get("points").split()) for c in curves] == [3, 3, 3]
+    for name, command in languages.items():
+        train(command, tmp_path, "plot", "--epochs", "3", "--plot", path)
+        root = ElementTree.parse(path).getroot()
+        curves = root.findall(".//{http://www.w3.org/2000/svg}polyline")
+        assert [len(c.get("points").split()) for c in curves] == [3, 3, 3], name
+        path.unlink()
+
+
+def test_progress_is_logged_as_json(tmp_path):
+    path = tmp_path / "log.jsonl"
+    train(python_digits(), tmp_path, "log", "--epochs", "2", "--log", path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[-1]["event"] == "end" and lines[-1]["done"] == lines[-1]["total"]
+    assert any(line["event"] == "progress" and line["values"]["loss"] > 0 for line in lines)
+    assert sum(line["event"] == "message" for line in lines) == 3
 
 
 def on_a_terminal(command):

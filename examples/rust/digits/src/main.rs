@@ -5,7 +5,6 @@
 
 mod model;
 mod options;
-mod progress;
 mod train;
 
 use std::{fs, path::Path, process::ExitCode, time::Instant};
@@ -92,7 +91,7 @@ fn run(options: &Options) -> Result<()> {
     if let Some(weights) = &options.weights {
         model.load_state_dict(&load(weights)?)?;
     } else {
-        train::train(&mut model, &learn, &held_out, device, options)?;
+        let curves = train::train(&mut model, &learn, &held_out, device, options)?;
         let path = options
             .save
             .clone()
@@ -102,6 +101,10 @@ fn run(options: &Options) -> Result<()> {
         }
         save(&model.state_dict()?, &path)?;
         println!("saved    {}", path);
+        if let Some(path) = &options.plot {
+            curves.write(form, path)?;
+            println!("plotted  {}", path);
+        }
     }
 
     let begun = Instant::now();

@@ -5,7 +5,7 @@ use std::{env, fmt::Display, str::FromStr};
 pub const USAGE: &str = "\
 usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]
               [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]
-              [--logits FILE]";
+              [--logits FILE] [--plot FILE]";
 
 pub struct Options {
     pub conv: bool,
@@ -20,6 +20,7 @@ pub struct Options {
     pub weights: Option<String>,
     pub save: Option<String>,
     pub logits: Option<String>,
+    pub plot: Option<String>,
 }
 
 fn number<T>(name: &str, text: String) -> Result<T, String>
@@ -60,6 +61,7 @@ impl Options {
             weights: None,
             save: None,
             logits: None,
+            plot: None,
         };
         let mut words = env::args().skip(1);
         while let Some(name) = words.next() {
@@ -85,6 +87,7 @@ impl Options {
                 "--weights" => o.weights = Some(value),
                 "--save" => o.save = Some(value),
                 "--logits" => o.logits = Some(value),
+                "--plot" => o.plot = Some(value),
                 _ => return Err(format!("{} is unknown", name)),
             }
         }

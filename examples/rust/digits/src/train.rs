@@ -2,10 +2,11 @@
 
 use flambeau::{
     nn::Layer, no_grad, AdamwOptions, CrossEntropyOptions, Dataset, Device, DeviceType, Dtype,
-    Loader, LoaderOptions, Optimizer, Result, Scheduler, State, Tensor, ToOptions, ZerosOptions,
+    Loader, LoaderOptions, Optimizer, Plot, PlotPanelOptions, Progress, Result, Scheduler, State,
+    Tensor, ToOptions, ZerosOptions,
 };
 
-use crate::{options::Options, progress::Progress};
+use crate::options::Options;
 
 /// Of labels while training: worth a percent of accuracy on so few images.
 const SMOOTHING: f64 = 0.1;
@@ -92,13 +93,45 @@ fn shuffled(learn: &Digits, device: Device, options: &Options) -> Result<Loader>
     Loader::new_with(&dataset, Some(&how))
 }
 
+/// Values per epoch.
+#[derive(Default)]
+pub struct Curves {
+    losses: Vec<f64>,
+    held_out: Vec<f64>,
+    accuracy: Vec<f64>,
+}
+
+impl Curves {
+    /// Draws them as SVG.
+    pub fn write(&self, form: &str, path: &str) -> Result<()> {
+        let last = self.accuracy.last().copied().unwrap_or_default();
+        let title = format!("Handwritten digits, {}: {:.1} % correct", form, last);
+        let mut plot = Plot::new_with(Some(&title))?;
+        let epochs = PlotPanelOptions {
+            x_label: Some("epoch"),
+            ..Default::default()
+        };
+        plot.panel_with("Cross-entropy", epochs)?;
+        plot.line("training", &self.losses)?;
+        plot.line("held out", &self.held_out)?;
+        let percent = PlotPanelOptions {
+            x_label: Some("epoch"),
+            unit: Some(" %"),
+            ..Default::default()
+        };
+        plot.panel_with("Accuracy", percent)?;
+        plot.line("held out", &self.accuracy)?;
+        plot.write(path)
+    }
+}
+
 pub fn train(
     model: &mut Layer,
     learn: &Digits,
     held_out: &Digits,
     device: Device,
     options: &Options,
-) -> Result<()> {
+) -> Result<Curves> {
     let mut loader = shuffled(learn, device, options)?;
     let how = AdamwOptions {
         lr: options.lr,
@@ -106,7 +139,10 @@ pub fn train(
     };
     let mut optimizer = Optimizer::adamw_with(&model.parameters()?, how)?;
     let mut scheduler = Scheduler::cosine_annealing_lr(&optimizer, options.epochs)?;
-    let mut progress = Progress::new(options.epochs * learn.len());
+    let mut progress = Progress::new_with(options.epochs * learn.len(), Some("images"))?;
+    progress.to_text(1)?;
+    progress.watch(device)?;
+    let mut curves = Curves::default();
     for epoch in 1..=options.epochs {
         model.train()?;
         let place = ZerosOptions {
@@ -124,22 +160,31 @@ pub fn train(
             optimizer.step()?;
             // Stays on the device: a step never waits for it.
             total.add_(loss.detach()?.mul(batch.len())?)?;
-            progress.advance(batch.len(), &loss, device)?;
+            if progress.advance_with(batch.len()) {
+                progress.set("loss", loss.item_f64()?)?; // only then it is waited for
+                progress.draw()?;
+            }
         }
         scheduler.step()?;
         let score = evaluate(model, held_out)?;
+        let mean = total.item_f64()? / learn.len() as f64;
+        curves.losses.push(mean);
+        curves.held_out.push(score.loss);
+        curves.accuracy.push(score.accuracy);
         if epoch == 1 || epoch % (options.epochs / 10).max(1) == 0 {
-            let mean = total.item_f64()? / learn.len() as f64;
             progress.say(&format!(
                 "epoch {:3}/{}   loss {:.4}   held out {:.4}   accuracy {:5.1} %",
                 epoch, options.epochs, mean, score.loss, score.accuracy
-            ));
+            ))?;
         }
     }
-    let (done, rate, took) = (progress.done, progress.rate(), progress.elapsed());
+    progress.finish()?;
+    let (done, took) = (progress.done(), progress.elapsed());
     progress.say(&format!(
         "\ntrained  {} images, {:.0} per second, in {:.1} s",
-        done, rate, took
-    ));
-    Ok(())
+        done,
+        done as f64 / took,
+        took
+    ))?;
+    Ok(curves)
 }
