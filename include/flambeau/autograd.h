@@ -99,6 +99,19 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor_list *flam_grad(
 
 /* ---- modes ---------------------------------------------------------------------------------- */
 
+/** Makes every backward pass look for NaN in what each gradient formula returns, and fail with the
+ * name of the first that returned one. It waits for the device after each of them. For all threads.
+ *
+ * - `enabled`: whether to look; not at the start.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_set_detect_anomaly(flam_bool enabled);
+
+/** Whether backward passes look for NaN.
+ *
+ * - returns: what `flam_set_detect_anomaly` set last; false at the start.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_detect_anomaly_enabled(void);
+
 /** Opens a scope in which operations are recorded or not.
  *
  * - `enabled`: whether to record.

@@ -39,7 +39,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - `input`: any tensor.
  * - `size`: shape of the view.
  * - `stride`: strides of the view in elements, one per dimension.
- * - `storage_offset`: first element, counted from `input`'s first; default 0.
+ * - `storage_offset`: first element, counted from the storage's first; default NULL: `input`'s own.
  * - returns: a view of shape `size`.
  * - errors: `FLAM_ERROR_SHAPE` where sizes and strides differ in number or reach outside the
  *   storage.
@@ -48,7 +48,8 @@ FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch Tensor") flam_tensor *flam_as_strided(const flam_tensor *input,
                                                             const int64_t *size, size_t n_size,
                                                             const int64_t *stride, size_t n_stride,
-                                                            int64_t storage_offset FLAM_DEFAULT(0));
+                                                            FLAM_NULLABLE const int64_t
+                                                                *storage_offset FLAM_DEFAULT(NULL));
 
 /** A view with dimensions in another order.
  *

@@ -14,6 +14,7 @@
 #include "device/step.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
+#include "ops/read.h"
 
 namespace flambeau {
 
@@ -234,6 +235,15 @@ void Walk::run_leaf(Task& t) {
   if (accumulate_) accumulate_with_hooks(leaf, std::move(g), create_);
 }
 
+void refuse_nan(const Node& node, TensorsView dx) {
+  const GradMode off(false);
+  for (size_t i = 0; i < dx.size(); ++i) {
+    if (!dx[i] || !is_floating(dx[i].dtype())) continue;
+    check(!ops::is_true(ops::any(ops::isnan(dx[i]))), Code::non_finite, "Function '", node.name(),
+          "' returned nan values in its ", i, "th output.");
+  }
+}
+
 void Walk::run_node(Task& t) {
   const Ref<Node> node = t.edge.node;
   Tensors dy = std::move(t.grads);
@@ -262,6 +272,7 @@ void Walk::run_node(Task& t) {
     const probe::Span span(probe::on() ? probe::begin_backward(intern(node->name()), node->sequence)
                                        : 0);
     dx = node->apply(dy);
+    if (detect_anomaly) refuse_nan(*node, dx);
   }
   if (!retain_ && t.needed) node->release_saved();
   dy.clear();

@@ -1,10 +1,14 @@
 // The backward walk.
 #pragma once
+#include <atomic>
 #include <span>
 
 #include "tensor/tensor.h"
 
 namespace flambeau {
+
+// Whether a backward pass looks for NaN in the results of every node.
+inline std::atomic<bool> detect_anomaly{false};
 
 // Accumulates gradients of `roots` into the leaves' .grad. Undefined entries of `grads` stand for
 // ones, for roots of one element. `inputs`, where given, limits the accumulation to those tensors.

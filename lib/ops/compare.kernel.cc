@@ -54,6 +54,7 @@ struct Isclose {
   double rtol, atol, equal_nan;
   template <class V> FLAM_FN bool operator()(V a, V b) const {
     if (a == b || (equal_nan != 0 && a != a && b != b)) return true;
+    if (rtol == 0 && atol == 0) return false;  // large integers that one double stands for
     const double distance = fabs(double(a) - double(b));
     const bool finite = distance <= 1.7976931348623157e308;  // also of NaN: false
     return finite && distance <= atol + rtol * fabs(double(b));

@@ -127,7 +127,9 @@ Ref<Node> view_node(const Tensor& v) {
 }  // namespace
 
 Tensors AsStridedBackward::operator()(const Tensor& dy) const {
-  int64_t span = 1, reach = offset + 1;
+  // Both lie in one run of elements, in which the view may begin before its operand.
+  const int64_t first = std::max<int64_t>(0, -offset), view_first = first + offset;
+  int64_t span = first + 1, reach = view_first + 1;
   for (size_t i = 0; i < sizes.size(); ++i) span += (sizes[i] - 1) * strides[i];
   for (size_t i = 0; i < view_sizes.size(); ++i) reach += (view_sizes[i] - 1) * view_strides[i];
   Tensor flat = zeros(Dims{std::max(span, reach)}, dy.dtype(), dy.device());
@@ -135,13 +137,13 @@ Tensors AsStridedBackward::operator()(const Tensor& dy) const {
     const Tensor positions =
         as_strided(arange(wrapped_number(int64_t{0}), wrapped_number(flat.numel()),
                           wrapped_number(int64_t{1}), Dtype::i64, dy.device()),
-                   view_sizes, view_strides, offset);
+                   view_sizes, view_strides, view_first);
     flat = index_add(flat, 0, reshape(positions, Dims{-1}), reshape(dy, Dims{-1}), 1);
   } else {
-    const Tensor part = as_strided(flat, view_sizes, view_strides, offset);
+    const Tensor part = as_strided(flat, view_sizes, view_strides, view_first);
     copy_(part, dy);
   }
-  return {as_strided(flat, sizes, strides, 0)};
+  return {as_strided(flat, sizes, strides, first)};
 }
 
 Tensor view(const Tensor& x, DimsView shape) {
@@ -161,20 +163,20 @@ Tensor reshape(const Tensor& x, DimsView shape) {
   return make_view("view", x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
 }
 
-Tensor as_strided(const Tensor& x, DimsView sizes, DimsView strides, int64_t storage_offset) {
+Tensor as_strided(const Tensor& x, DimsView sizes, DimsView strides,
+                  std::optional<int64_t> storage_offset) {
   check(sizes.size() == strides.size(), Code::shape, "as_strided: ", sizes.size(), " sizes but ",
         strides.size(), " strides");
   for (int64_t s : strides) check(s >= 0, Code::shape, "as_strided: negative stride ", s);
   const int64_t span = span_of(sizes, strides);
   const auto held = int64_t(x.storage()->bytes() / x.element_size());
-  int64_t offset;
-  check(!__builtin_add_overflow(x.offset(), storage_offset, &offset) && offset >= 0 &&
-            (span == 0 || (offset <= held && span <= held - offset)),
-        Code::shape, "as_strided: sizes ", ShapeText{sizes}, ", strides ", to_string(strides),
-        " and offset ", storage_offset, " reach outside the storage of ", x);
+  const int64_t offset = storage_offset.value_or(x.offset());
+  check(offset >= 0 && (span == 0 || (offset <= held && span <= held - offset)), Code::shape,
+        "as_strided: sizes ", ShapeText{sizes}, ", strides ", to_string(strides), " and offset ",
+        offset, " reach outside the storage of ", x);
   return make_view("as_strided", x, sizes, strides, offset,
                    AsStridedBackward{Dims(x.sizes()), Dims(x.strides()), Dims(sizes), Dims(strides),
-                                     storage_offset});
+                                     offset - x.offset()});
 }
 
 namespace {

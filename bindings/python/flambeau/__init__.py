@@ -5,7 +5,7 @@ first use, so that the import stays under 100 ms."""
 
 import importlib as _importlib
 
-from . import _types
+from . import _old_forms, _types
 from ._default_device import get_default_device, set_default_device
 from ._errors import (
     DeviceError,
@@ -25,6 +25,7 @@ from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
 from ._functions import (
     broadcast_shapes,
     get_default_dtype,
+    get_float32_matmul_precision,
     is_complex,
     is_floating_point,
     is_storage,
@@ -32,6 +33,7 @@ from ._functions import (
     numel,
     set_default_dtype,
     set_default_tensor_type,
+    set_float32_matmul_precision,
     typename,
 )
 from ._gen import ops as _ops
@@ -41,6 +43,7 @@ from ._tensor import Tensor
 from ._types import (
     Size,
     channels_last,
+    channels_last_3d,
     contiguous_format,
     device,
     dtype,
@@ -64,6 +67,7 @@ __version__ = "2.15.0+flambeau.0.1.0"  # programs compare it with torch's
 
 globals().update(_types.NAMES)
 globals().update(_CPU_TYPES)
+globals().update(_old_forms.TORCH)
 for _name, _function in _ops.TORCH.items():
     globals().setdefault(_name, _function)
 from math import e, inf, nan, pi  # noqa: E402
@@ -74,16 +78,21 @@ _PACKAGES = {
     "as_torch",
     "autograd",
     "backends",
+    "compiler",
     "cpu",
     "cuda",
     "distributed",
     "distributions",
+    "jit",
+    "multiprocessing",
     "nn",
     "optim",
+    "overrides",
     "profiler",
     "random",
     "safetensors",
     "serialization",
+    "testing",
     "utils",
     "version",
 }
@@ -120,6 +129,9 @@ _LAZY = {
     "is_autocast_cache_enabled": "amp.autocast_mode",
     "set_autocast_cache_enabled": "amp.autocast_mode",
     "clear_autocast_cache": "amp.autocast_mode",
+    "compile": "compiler",
+    "DisableTorchFunction": "overrides",
+    "DisableTorchFunctionSubclass": "overrides",
     "UntypedStorage": "_storage",
     "TypedStorage": "_storage",
 }

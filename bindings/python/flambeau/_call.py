@@ -223,8 +223,15 @@ def _convert(name, position, parameter, kind, enum, value, keep):
     if kind == "enum":
         if value in enum:
             return [enum[value]]
+        if value == "elementwise_mean":
+            from ._deprecated import elementwise_mean
+
+            return [enum[elementwise_mean()]]
         words = ", ".join(repr(w) for w in enum if w != "unspecified")
-        raise ValueError(f"{name}(): argument '{parameter}' must be one of {words}, not {value!r}")
+        raise ValueError(
+            f"{value} is not a valid value for {parameter}: {name}(): argument '{parameter}' must "
+            f"be one of {words}, not {value!r}"
+        )
     raise _mismatch(name, position, parameter, _WANTED.get(kind, kind), value)
 
 
@@ -261,9 +268,16 @@ def _variadic(values, named, parameter, name):
 
 def _legacy_reduction(size_average, reduce):
     """torch's deprecated pair of flags as today's word."""
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
+    from ._deprecated import reduction_of
+
+    return reduction_of(size_average, reduce, 4)
+
+
+def _numbers_first(*args, **named):
+    """A call with factors in front of the operands, torch's deprecated order."""
+    from ._deprecated import numbers_first
+
+    return numbers_first(*args, **named)
 
 
 def fill(outs, values):

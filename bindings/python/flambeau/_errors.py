@@ -15,7 +15,7 @@ class InvalidArgumentError(Error, ValueError):
     pass
 
 
-class ShapeError(Error):
+class ShapeError(Error, ValueError):
     pass
 
 

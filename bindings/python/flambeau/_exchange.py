@@ -67,23 +67,83 @@ def to_numpy(tensor, force=False):
     return numpy.ndarray(shape, dtype._numpy, ffi.buffer(owner, reach), 0, strides)
 
 
-# ---- pickles: what torch.save writes goes through serialization.py; this is plain pickle and copy
-# ------------
+# ---- copies and pickles: what torch.save writes goes through serialization.py; this is plain
+# pickle and copy
 
 
-def reduced(tensor, protocol):
-    """What `rebuild` needs."""
-    return (
-        bytes(raw_bytes(tensor)),
-        tuple(tensor.shape),
+def deep_copy(tensor, memo):
+    """A copy with a storage of its own, which the copies of other views of the storage share."""
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    found = _typed(_copied_storage(tensor, memo), type(tensor))
+    memo[id(tensor)] = found
+    if tensor.requires_grad:
+        found.requires_grad_()
+    if tensor.grad is not None:
+        found.grad = tensor.grad.__deepcopy__(memo)
+    if tensor.__dict__:
+        import copy
+
+        found.__dict__.update(copy.deepcopy(tensor.__dict__, memo))
+    return found
+
+
+def _copied_storage(tensor, memo):
+    plain = tensor.detach()
+    address = tensor.untyped_storage().data_ptr()
+    if not address:
+        return plain.clone()
+    whole = memo.get((address, tensor.dtype))
+    if whole is None:
+        n = tensor.untyped_storage().nbytes() // tensor.element_size()
+        whole = memo[address, tensor.dtype] = plain.as_strided((n,), (1,), 0).clone()
+    return whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).detach()
+
+
+def shallow_copy(tensor):
+    """Another object over the same memory."""
+    found = tensor.detach() if tensor.is_leaf else tensor.view(tensor.shape)
+    if tensor.is_leaf and tensor.requires_grad:
+        found.requires_grad_()
+    found = _typed(found, type(tensor))
+    found.__dict__.update(tensor.__dict__)
+    return found
+
+
+def _typed(tensor, kind):
+    return tensor if type(tensor) is kind else tensor.as_subclass(kind)
+
+
+def reduced(tensor):
+    """What pickle stores: how to rebuild the tensor, and the attributes the program gave it."""
+    dense = tensor.detach()
+    n = tensor.untyped_storage().nbytes() // tensor.element_size()
+    whole = dense.as_strided((n,), (1,), 0)
+    about = (
+        bytes(raw_bytes(whole)),
         tensor.dtype._code,
+        tuple(tensor.shape),
+        tensor.stride(),
+        tensor.storage_offset(),
         str(tensor.device),
         tensor.requires_grad and tensor.is_leaf,
+        type(tensor),
     )
+    return rebuild, about, tensor.__dict__ or None
 
 
-def rebuild(data, shape, code, device, requires_grad):
+def rebuild(data, code, shape, stride, offset, device, requires_grad, kind):
     """A tensor from its pickled parts."""
     from ._factory import from_bytes
 
-    return from_bytes(data, shape, BY_CODE[code], device, requires_grad)
+    dtype = BY_CODE[code]
+    whole = from_bytes(data, (len(data) // dtype.itemsize,), dtype, device)
+    found = _typed(whole.as_strided(shape, stride, offset).detach(), kind)
+    return found.requires_grad_() if requires_grad else found

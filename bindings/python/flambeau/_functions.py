@@ -53,8 +53,13 @@ def set_default_dtype(d):
 def set_default_tensor_type(t):
     """torch's old form of `set_default_dtype`: takes a type such as `torch.DoubleTensor`, or its
     name."""
+    from ._deprecated import warn_once
     from ._legacy import dtype_of
 
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+    )
     device, dtype = dtype_of(t, None)
     api.set_default_dtype(dtype)
     api.set_default_device(device or "cpu")
@@ -82,3 +87,20 @@ def broadcast_shapes(*shapes):
                     f"broadcastable to {found}"
                 )
     return Size(found)
+
+
+_precision = "highest"
+
+
+def set_float32_matmul_precision(precision):
+    """How much of float32 products of matrices may be lost for speed: "highest", "high" or
+    "medium" are understood; all keep full precision here."""
+    global _precision
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
+    _precision = precision
+
+
+def get_float32_matmul_precision():
+    """What `set_float32_matmul_precision` set last; "highest" at the start."""
+    return _precision

@@ -6,8 +6,11 @@ the most frequent index, goes straight to `flam_select`."""
 
 from . import _call
 from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _rel, _scalar
+from ._deprecated import warn_once
 from ._gen import api
+from ._types import NAMES
 
+_UINT8 = NAMES["uint8"]
 _END = 2**63 - 1
 _KINDS = api._E_flam_index_kind
 _INT, _SLICE, _NONE, _ELLIPSIS, _BOOL, _TENSOR = (
@@ -133,6 +136,11 @@ def _as_index(part):
     if hasattr(part, "_h"):
         if part.dtype.is_floating_point:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if part.dtype is _UINT8:
+            warn_once(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+                "instead."
+            )
         return part
     if isinstance(part, (list, tuple, range)):
         from ._factory import tensor

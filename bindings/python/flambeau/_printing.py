@@ -38,4 +38,25 @@ def text(tensor):
     out = ffi.new("const char **")
     if _blocking.flam_tensor_format(tensor._h, _options, out):
         _raise()
-    return _text(out[0])
+    found = _text(out[0])
+    return found if type(tensor) in _PLAIN else _renamed(found, tensor)
+
+
+_PLAIN = set()  # classes that print as "tensor(...)"; the others by their names
+
+
+def _renamed(found, tensor):
+    from ._tensor import Tensor
+    from .nn.parameter import Buffer, Parameter
+
+    _PLAIN.update((Tensor, Parameter, Buffer))
+    if type(tensor) in _PLAIN:
+        return found
+    name = type(tensor).__name__
+    is_parameter = isinstance(tensor, Parameter)
+    opening = f"Parameter({name}(" if is_parameter else f"{name}("
+    lines = found[len("tensor(") :].split("\n")
+    more = " " * (len(opening) - len("tensor("))
+    less = max(len("tensor(") - len(opening), 0)
+    lines[1:] = [(more + line)[less if line.startswith(" " * less) else 0 :] for line in lines[1:]]
+    return opening + "\n".join(lines) + (")" if is_parameter else "")

@@ -45,12 +45,7 @@ class TypedStorage(UntypedStorage):
     __len__ = size
 
     def _elements(self):
-        t = self._tensor.detach()
-        return (
-            t.as_strided((self.size(),), (1,), -t.storage_offset())
-            if t.storage_offset()
-            else t.as_strided((self.size(),), (1,))
-        )
+        return self._tensor.detach().as_strided((self.size(),), (1,), 0)
 
     def tolist(self):
         return self._elements().tolist()

@@ -3,7 +3,7 @@
 Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds
 attributes."""
 
-from . import _call, _indexing, _printing
+from . import _call, _deprecated, _indexing, _old_forms, _printing
 from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _scalar, ffi
 from ._gen import api, ops
 from ._types import BY_CODE, NAMES, Size, device_of_code, strided
@@ -27,19 +27,64 @@ _unpack = ffi.unpack
 _METHODS = ops.TENSOR
 
 
-class Tensor:
+class _TensorMeta(type):
+    """Shows torch's name of the class, which programs print."""
+
+    def __repr__(cls):
+        shown = _SHOWN.get((cls.__module__, cls.__qualname__))
+        return f"<class '{shown}'>" if shown else type.__repr__(cls)
+
+
+_SHOWN = {
+    ("flambeau._tensor", "Tensor"): "torch.Tensor",
+    ("flambeau.nn.parameter", "Parameter"): "torch.nn.parameter.Parameter",
+    ("flambeau.nn.parameter", "Buffer"): "torch.nn.parameter.Buffer",
+}
+
+
+def disabled_torch_function(func, types, args=(), kwargs=None):
+    """The `__torch_function__` of a class whose instances are never asked, such as Parameter."""
+    return NotImplemented
+
+
+class Tensor(metaclass=_TensorMeta):
     """A multi-dimensional array with a gradient."""
 
     __slots__ = ("_h", "__dict__", "__weakref__")
     __array_priority__ = 1000  # NumPy's operators leave `array + tensor` to us
-    is_sparse = is_quantized = is_mkldnn = is_meta = is_nested = False
+    is_sparse = is_quantized = is_mkldnn = is_meta = is_nested = is_sparse_csr = False
+    is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     layout = strided
     names = property(lambda self: (None,) * self.dim())
 
     def __new__(cls, *data, device=None):
         from ._factory import legacy_tensor
 
-        return legacy_tensor(data, cls, None, device)
+        made = legacy_tensor(data, cls, None, device)
+        return made if cls is Tensor else made.as_subclass(cls)
+
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        if cls.__torch_function__ is not disabled_torch_function:
+            from .overrides import install
+
+            install()
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        from .overrides import default_torch_function
+
+        return default_torch_function(cls, func, types, args, kwargs)
+
+    def as_subclass(self, cls):
+        """The same tensor as an instance of a subclass of Tensor."""
+        from .overrides import as_subclass
+
+        return as_subclass(self, cls)
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False, **_):
+        return data.detach().as_subclass(cls).requires_grad_(require_grad)
 
     def __del__(self, _release=_rel):
         try:
@@ -95,9 +140,6 @@ class Tensor:
 
     def data_ptr(self):
         return int(ffi.cast("intptr_t", _fast.flam_tensor_data_ptr(self._h)))
-
-    def is_contiguous(self, memory_format=None):
-        return bool(_fast.flam_tensor_is_contiguous(self._h))
 
     @property
     def dtype(self):
@@ -370,7 +412,8 @@ class Tensor:
                     "device, dtype, "
                     "tensor or bool"
                 )
-        return self._moved(device, dtype, non_blocking, copy)
+        found = self._moved(device, dtype, non_blocking, copy)
+        return found if memory_format is None else found.contiguous(memory_format)
 
     def _moved(self, device, dtype, non_blocking=False, copy=False):
         code = 0 if device is None else device_type(device)._code
@@ -459,7 +502,23 @@ class Tensor:
     def resize_as_(self, other):
         return self.resize_(other.shape)
 
-    T = property(lambda self: self.permute(tuple(reversed(range(self.dim())))))
+    @property
+    def T(self):
+        n = self.dim()
+        if n not in (0, 2):
+            _deprecated.warn_once(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+                "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+                "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+                "to reverse the dimensions of a tensor."
+            )
+        return self.permute(tuple(reversed(range(n))))
+
+    @property
+    def volatile(self):
+        _deprecated.warn("volatile was removed (Variable.volatile is always False)", 2)
+        return False
+
     mT = property(lambda self: self.transpose(-2, -1))
 
     def apply_(self, function):
@@ -479,10 +538,21 @@ class Tensor:
         return random_(self, from_, to, generator=generator)
 
     def share_memory_(self):
+        """Moves the storage into memory that processes share; on a GPU all memory counts as
+        such."""
+        if self.is_cpu:
+            from .multiprocessing.shared import share
+
+            share(self)
         return self
 
     def is_shared(self):
-        return False
+        """Whether other processes can see the memory."""
+        if not self.is_cpu:
+            return True
+        from .multiprocessing.shared import segment_of
+
+        return segment_of(self) is not None
 
     def untyped_storage(self):
         from ._storage import UntypedStorage
@@ -503,35 +573,22 @@ class Tensor:
     # ---- copies and pickles
 
     def __deepcopy__(self, memo):
-        if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol "
-                "at the moment. If you were attempting to deepcopy a module, this may be because "
-                "of a "
-                "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
-            )
-        found = memo.get(id(self))
-        if found is None:
-            found = memo[id(self)] = self.detach().clone()
-            if self.requires_grad:
-                found.requires_grad_()
-            if self.grad is not None:
-                found.grad = self.grad.__deepcopy__(memo)
-            found.__dict__.update(self.__dict__)
-        return found
+        from ._exchange import deep_copy
+
+        return deep_copy(self, memo)
 
     def __copy__(self):
-        return (
-            self.detach().requires_grad_(self.requires_grad)
-            if self.is_leaf
-            else self.view(self.shape)
-        )
+        from ._exchange import shallow_copy
+
+        return shallow_copy(self)
 
     def __reduce_ex__(self, protocol):
-        from ._exchange import rebuild, reduced
+        from ._exchange import reduced
 
-        return rebuild, reduced(self, protocol)
+        return reduced(self)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
 
     # ---- operators: the four hottest call C directly; `_operators` adds the rest
 
@@ -658,6 +715,12 @@ _REFLECTED = {
 }
 
 
+def tensor_operators():
+    """Operators and the methods of the same arguments that they stand for."""
+    hot = {name: name for name in ("add", "sub", "mul", "matmul")}
+    return {**hot, **_BINARY, **_COMPARE, **_UNARY}
+
+
 def _operators():
     """Every operator that the table of methods can carry."""
     for names, make in (
@@ -670,7 +733,7 @@ def _operators():
         for name, method in names.items():
             if method in _METHODS:
                 setattr(Tensor, f"__{name}__", make(method))
-    for name, method in _METHODS.items():
+    for name, method in {**_METHODS, **_old_forms.TENSOR}.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, method)
     for name in ("float", "double", "half", "bfloat16", "int", "long", "short", "int8", "bool"):

@@ -227,7 +227,9 @@ strided = layout("strided")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
-_CONSTANTS = {c._name: c for c in (strided, contiguous_format, preserve_format, channels_last)}
+channels_last_3d = memory_format("channels_last_3d")
+_FORMATS = contiguous_format, preserve_format, channels_last, channels_last_3d
+_CONSTANTS = {c._name: c for c in (strided, *_FORMATS)}
 
 
 def _constant(name):

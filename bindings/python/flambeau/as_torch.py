@@ -60,6 +60,28 @@ def install():
         )
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+        _children_too()
+
+
+def _children_too():
+    """New interpreters that the standard library starts for a process read the script again, and
+    so need the finder before they do."""
+    from multiprocessing import spawn
+
+    if hasattr(spawn, "_flambeau_command_line"):
+        return
+    spawn._flambeau_command_line = plain = spawn.get_command_line
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    start = f"import sys; sys.path.append({home!r}); import flambeau.as_torch as t; t.install(); "
+
+    def command_line(**named):
+        line = plain(**named)
+        if "-c" in line:
+            at = line.index("-c") + 1
+            line[at] = start + line[at]
+        return line
+
+    spawn.get_command_line = command_line
 
 
 def main(argv):

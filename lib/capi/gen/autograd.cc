@@ -28,6 +28,14 @@ flam_tensor_list *flam_grad(const flam_tensor *const *outputs, size_t n_outputs,
   return guard_handle("flam_grad", [&] { return flambeau::capi::grad(as_tensors(outputs, n_outputs), as_tensors(inputs, n_inputs), as_tensors(grad_outputs, n_grad_outputs), retain_graph != 0, create_graph != 0, allow_unused != 0); });
 }
 
+void flam_set_detect_anomaly(flam_bool enabled) {
+  guard_value([&] { flambeau::capi::set_detect_anomaly(enabled != 0); });
+}
+
+flam_bool flam_detect_anomaly_enabled(void) {
+  return guard_value([&] { return flambeau::capi::detect_anomaly_enabled(); });
+}
+
 flam_scope flam_grad_mode_push(flam_bool enabled) {
   return guard_value([&] { return flambeau::capi::grad_mode_push(enabled != 0); });
 }

@@ -725,7 +725,8 @@ Tensor histc(const Tensor& input, int64_t bins = 100, double min = 0, double max
 Tensor histc_out(const Tensor& input, int64_t bins, double min, double max, const Tensor& out);
 Tensor view(const Tensor& input, DimsView size);
 Tensor reshape(const Tensor& input, DimsView shape);
-Tensor as_strided(const Tensor& input, DimsView size, DimsView stride, int64_t storage_offset = 0);
+Tensor as_strided(const Tensor& input, DimsView size, DimsView stride, std::optional<int64_t>
+    storage_offset = {});
 Tensor permute(const Tensor& input, DimsView dims);
 Tensor transpose(const Tensor& input, int64_t dim0, int64_t dim1);
 Tensor t(const Tensor& input);

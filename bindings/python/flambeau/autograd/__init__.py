@@ -113,31 +113,39 @@ def grad(
     return found
 
 
-class _Anomaly:
-    """torch's anomaly mode: accepted; errors of saved tensors name the writing operation without
-    it."""
+class set_detect_anomaly:
+    """Whether backward passes look for NaN in every gradient formula's results, and fail with the
+    name of the first that returned one. At once, or for a `with` block.
 
-    def __init__(self, mode=True, check_nan=True):
-        if check_nan and mode:
-            raise NotImplementedError(
-                "anomaly mode with check_nan is not supported; pass check_nan=False, in-place "
-                "errors "
-                "name the operation that wrote without it"
-            )
+    Errors of tensors written in place name the writing operation without it."""
+
+    def __init__(self, mode, check_nan=True):
+        from .._gen import api
+
+        self._before = api.detect_anomaly_enabled()
+        api.set_detect_anomaly(bool(mode and check_nan))
 
     def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
         return None
 
+    def __exit__(self, *exc):
+        from .._gen import api
 
-detect_anomaly = set_detect_anomaly = _Anomaly
+        api.set_detect_anomaly(self._before)
 
 
-def Variable(data, requires_grad=False, volatile=None):
-    """torch's old wrapper: the tensor itself, requiring a gradient where asked."""
-    return data.detach().requires_grad_() if requires_grad else data
+class detect_anomaly(set_detect_anomaly):
+    """`set_detect_anomaly(True)` for a `with` block; it slows backward passes down."""
+
+    def __init__(self, check_nan=True):
+        from .._deprecated import warn
+
+        warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
+            2,
+        )
+        super().__init__(True, check_nan)
 
 
 def __getattr__(name):
@@ -145,7 +153,11 @@ def __getattr__(name):
         from . import function
 
         return getattr(function, name)
-    if name in ("function", "graph", "profiler", "profiler_util"):
+    if name == "Variable":
+        from .variable import Variable
+
+        return Variable
+    if name in ("function", "graph", "profiler", "profiler_util", "variable"):
         import importlib
 
         return importlib.import_module("." + name, __name__)

@@ -1,19 +1,36 @@
 """`torch.nn.functional`: the generated functions, and the few that are compositions of them."""
 
+from .. import _deprecated
 from .._gen import ops as _ops
-from . import _attention, _lookup, _pooling, _resampling
+from . import _attention, _lookup, _losses, _pooling, _resampling
 
 globals().update(_ops.FUNCTIONAL)
-for _part in _attention, _lookup, _pooling, _resampling:
+for _part in _attention, _lookup, _losses, _pooling, _resampling:
     globals().update(_part.FUNCTIONS)
 for _name in "celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold":
     globals()[_name + "_"] = getattr(_ops, f"_{_name}_")
 del _part, _name
 
 
-def softmin(input, dim=None, dtype=None):
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """`exp(x)`, divided by its sum along `dim`; without one torch's old choice, with a warning."""
+    if dim is None:
+        dim = _deprecated.softmax_dim("softmax", input.dim())
+    return _ops._softmax(input, dim, dtype=dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of `softmax`."""
+    if dim is None:
+        dim = _deprecated.softmax_dim("log_softmax", input.dim())
+    return _ops._log_softmax(input, dim, dtype=dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """`softmax(-input)`."""
-    return _ops.FUNCTIONAL["softmax"](-input, dim, dtype=dtype)
+    if dim is None:
+        dim = _deprecated.softmax_dim("softmin", input.dim())
+    return _ops._softmax(-input, dim, dtype=dtype)
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
@@ -21,11 +38,31 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     return _ops.FUNCTIONAL["gumbel_softmax"](logits, tau, hard, eps, dim)
 
 
+def _warn_of_dropout(n, dim):
+    if n == 2 and dim == 3:
+        _deprecated.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
+            "dim. This behavior will change in a future release to interpret the input as one "
+            "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
+            "dropout behavior, please switch to using dropout1d instead."
+        )
+    elif n > 1 and dim not in (n + 1, n + 2):
+        _deprecated.warn(
+            f"dropout{n}d: Received a {dim}-D input to dropout{n}d, which is deprecated and will "
+            "result in an error in a future release. To retain the behavior and silence this "
+            f"warning, please use dropout instead. Note that dropout{n}d exists to provide "
+            f"channel-wise dropout on inputs with {n} spatial dimensions, a channel dimension, and "
+            f"an optional batch dimension (i.e. {n + 1}D or {n + 2}D inputs)."
+        )
+
+
 def _channel_dropout(n):
     def dropout(input, p=0.5, training=True, inplace=False):
         """Zeroes whole channels with probability `p` and scales the others by 1 / (1 - p)."""
         if p < 0.0 or p > 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        _warn_of_dropout(n, input.dim())
         drop = _ops._feature_dropout_ if inplace else _ops._feature_dropout
         if input.dim() == n + 1 and n != 2:
             return drop(input.unsqueeze(0), p, training).squeeze(0)

@@ -2,7 +2,7 @@
 attributes."""
 
 from .._call import _fast, wrap
-from .._tensor import Tensor
+from .._tensor import Tensor, disabled_torch_function
 
 
 class Parameter(Tensor):
@@ -10,6 +10,7 @@ class Parameter(Tensor):
     otherwise."""
 
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
@@ -32,22 +33,21 @@ class Parameter(Tensor):
         found = memo.get(id(self))
         if found is None:
             found = memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
-            if self.grad is not None:
-                found.grad = self.grad.clone()
         return found
 
     def __reduce_ex__(self, protocol):
-        return _rebuild, (self.detach(), self.requires_grad)
+        return _rebuild, (type(self), self.detach(), self.requires_grad), self.__dict__ or None
 
 
-def _rebuild(data, requires_grad):
-    return Parameter(data, requires_grad)
+def _rebuild(kind, data, requires_grad):
+    return Parameter.__new__(kind, data, requires_grad)
 
 
 class Buffer(Tensor):
     """A tensor that belongs to a module's state and is not learned."""
 
     __slots__ = ("persistent",)
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data, *, persistent=True):
         self = wrap(_fast.flam_detach(data._h), cls)
@@ -113,6 +113,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):
     """A buffer of a lazy module before the first input."""
 
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function)
     _becomes = Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None):

@@ -7,7 +7,7 @@ valid."""
 from collections import OrderedDict, namedtuple
 
 
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What `load_state_dict` returns."""
 
     __slots__ = ()
@@ -141,7 +141,7 @@ class StateMixin:
                         child, {k: v for k, v in local_state.items() if k.startswith(below)}, below
                     )
             for hook in module._load_state_dict_post_hooks.values():
-                hook(module, IncompatibleKeys(missing, unexpected))
+                hook(module, _IncompatibleKeys(missing, unexpected))
 
         load(self, state_dict, "")
         if strict:
@@ -165,7 +165,7 @@ class StateMixin:
                     type(self).__name__, "\n\t".join(errors)
                 )
             )
-        return IncompatibleKeys(missing, unexpected)
+        return _IncompatibleKeys(missing, unexpected)
 
     def register_state_dict_post_hook(self, hook):
         return _handle(self._state_dict_hooks, hook)

@@ -85,6 +85,22 @@ class WalkMixin:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
+    def set_submodule(self, target, module, strict=False):
+        """Puts a module at a dotted path below this one; with `strict` in another's place only."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, WalkMixin):
+            raise ValueError(
+                "Expected module to be an instance of nn.Module, got " + type(module).__name__
+            )
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), WalkMixin):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
     def get_parameter(self, target):
         """The parameter at a dotted path."""
         return self._get_member(target, "_parameters", "an nn.Parameter")
@@ -195,7 +211,20 @@ class WalkMixin:
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def share_memory(self):
-        return self
+        """Moves parameters and buffers into memory that processes share."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def to_empty(self, *, device, recurse=True):
+        """Parameters and buffers on `device`, with memory that is not set."""
+        from ... import empty_like
+
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
+
+    def compile(self, *args, **kwargs):
+        """Runs the module as it is written; a warning says so once in a process."""
+        from ...compiler import compile
+
+        compile(self, *args, **kwargs)
 
 
 def _move_parameter(parameter, fn):

@@ -6,6 +6,7 @@ They hold children under their index or key, so that state dicts get the same na
 from collections import OrderedDict
 from operator import index
 
+from ..._functions import typename
 from ..._tensor import Tensor
 from ..parameter import Parameter
 from ._mirror import sync
@@ -91,6 +92,20 @@ class Sequential(_Indexed):
 
     def _sliced(self, items):
         return type(self)(OrderedDict(items))
+
+    def __mul__(self, other):
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+        return type(self)(*[module for _ in range(other) for module in self])
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other):
+        for module in list(self * other)[len(self) :]:
+            self.append(module)
+        return self
 
     def forward(self, input):
         for module in self._modules.values():
@@ -226,7 +241,7 @@ class ParameterList(Module):
     __iadd__ = extend
 
     def extra_repr(self):
-        return "\n".join(f"({i}): {_summary(p)}" for i, p in enumerate(self))
+        return "\n".join(f"  ({i}): {_summary(p)}" for i, p in enumerate(self))
 
 
 class ParameterDict(Module):
@@ -280,7 +295,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self):
-        return "\n".join(f"({k}): {_summary(p)}" for k, p in self.items())
+        return "\n".join(f"  ({k}): {_summary(p, True)}" for k, p in self.items())
 
 
 def _as_parameter(value):
@@ -291,10 +306,11 @@ def _as_parameter(value):
     )
 
 
-def _summary(p):
+def _summary(p, typed=False):
     if not isinstance(p, Tensor):
         return f"Object of type: {type(p).__name__}"
     device = "" if p.device.type == "cpu" else f" ({p.device})"
     shape = "x".join(map(str, p.size()))
     kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
-    return f"{kind} containing: [torch.{p.dtype._name} of size {shape}{device}]"
+    name = typename(p) if typed else f"torch.{p.dtype._name}"
+    return f"{kind} containing: [{name} of size {shape}{device}]"

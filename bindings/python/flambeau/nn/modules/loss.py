@@ -3,22 +3,16 @@
 `size_average` and `reduce`, which torch deprecated in favour of `reduction`, are still understood.
 """
 
+from ..._deprecated import reduction_of
 from .. import functional as F
 from .module import Module
-
-
-def _reduction(reduction, size_average, reduce):
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
 
 
 class _Loss(Module):
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
-        self.reduction = _reduction(reduction, size_average, reduce)
+        old = size_average is not None or reduce is not None
+        self.reduction = reduction_of(size_average, reduce, 4) if old else reduction
 
 
 class _WeightedLoss(_Loss):

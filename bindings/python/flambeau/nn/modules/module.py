@@ -243,7 +243,8 @@ class Module(StateMixin, WalkMixin):
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {_typename(name)}")
         if "." in name:
-            raise KeyError(f'{what} name can\'t contain ".", got: {name}')
+            got = f", got: {name}" if what == "module" else ""
+            raise KeyError(f'{what} name can\'t contain "."{got}')
         if name == "":
             raise KeyError(f'{what} name can\'t be empty string ""')
         if hasattr(self, name) and name not in self.__dict__[group]:
@@ -360,6 +361,8 @@ class Module(StateMixin, WalkMixin):
 
 
 def _typename(value):
+    if isinstance(value, Tensor):
+        return value.type()
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     return name.replace("flambeau.", "torch.", 1) if name.startswith("flambeau.") else name

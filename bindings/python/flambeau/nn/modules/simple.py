@@ -47,6 +47,8 @@ def make(name, function, options, shown, trained=False, module=__name__):
                 raise TypeError(f"{name}.__init__() missing 1 required positional argument: '{n}'")
         for n, default in options.items():
             setattr(self, n, given.get(n, default))
+        if trained and not 0.0 <= self.__dict__.get("p", 0.0) <= 1.0:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
 
     def forward(self, input):
         passed = {n: getattr(self, n) for n in names}

@@ -2,6 +2,23 @@
 
 use super::prelude::*;
 
+/// Makes every backward pass look for NaN in what each gradient formula returns, and fail with the
+/// name of the first that returned one. It waits for the device after each of them. For all threads.
+///
+/// - `enabled`: whether to look; not at the start.
+pub fn set_detect_anomaly(enabled: bool) {
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { sys::flam_set_detect_anomaly(i32::from(enabled)) }
+}
+
+/// Whether backward passes look for NaN.
+///
+/// - returns: what `set_detect_anomaly` set last; false at the start.
+pub fn detect_anomaly_enabled() -> bool {
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { sys::flam_detect_anomaly_enabled() != 0 }
+}
+
 /// Whether this thread records operations.
 ///
 /// - returns: true unless switched off.

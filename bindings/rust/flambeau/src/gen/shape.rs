@@ -111,7 +111,7 @@ impl Tensor {
     ///
     /// [`Status::SHAPE`](crate::Status::SHAPE) where sizes and strides differ in number or reach outside the storage.
     pub fn as_strided(&self, size: &[i64], stride: &[i64]) -> Result<Tensor> {
-        self.as_strided_with(size, stride, 0)
+        self.as_strided_with(size, stride, None)
     }
 
     /// A view with given geometry over `self`'s memory.
@@ -119,7 +119,7 @@ impl Tensor {
     /// - `self`: any tensor.
     /// - `size`: shape of the view.
     /// - `stride`: strides of the view in elements, one per dimension.
-    /// - `storage_offset`: first element, counted from `self`'s first; default 0.
+    /// - `storage_offset`: first element, counted from the storage's first; default NULL: `self`'s own.
     /// - returns: a view of shape `size`.
     ///
     /// # Errors
@@ -129,10 +129,10 @@ impl Tensor {
         &self,
         size: &[i64],
         stride: &[i64],
-        storage_offset: i64,
+        storage_offset: Option<i64>,
     ) -> Result<Tensor> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made(sys::flam_as_strided(self.raw(), size.as_ptr(), size.len(), stride.as_ptr(), stride.len(), storage_offset)) }
+        unsafe { made(sys::flam_as_strided(self.raw(), size.as_ptr(), size.len(), stride.as_ptr(), stride.len(), storage_offset.as_ref().map_or(null(), |v| v as *const _))) }
     }
 
     /// A view with dimensions in another order.

@@ -1,0 +1,83 @@
+"""torch's deprecated spellings: what they mean today, with torch's warnings.
+
+Nothing here is on the path of a current call: the callers look first whether they were given an old
+form."""
+
+import warnings
+
+_told = set()
+
+
+def warn_once(text, stacklevel=3):
+    """A UserWarning, the first time only."""
+    if text not in _told:
+        _told.add(text)
+        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+
+
+def warn(text, stacklevel=3):
+    """A UserWarning, as often as Python's filters let it through."""
+    warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+
+
+def reduction_of(size_average, reduce, stacklevel=3):
+    """The pair of flags as today's word."""
+    if reduce is False:
+        found = "none"
+    else:
+        found = "sum" if size_average is False else "mean"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
+    return found
+
+
+def elementwise_mean():
+    """The old word for a mean, as today's."""
+    warnings.warn(
+        "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+        UserWarning,
+        stacklevel=6,
+    )
+    return "mean"
+
+
+def softmax_dim(name, ndim):
+    """The dimension that torch chooses where none is given."""
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def numbers_first(function, given, factors, **named):
+    """Calls `function` where its factors came as numbers before the tensors that they scale, as in
+    `add(input, 2, other)` or `addmm(beta, input, alpha, mat1, mat2)`."""
+    name = function.__name__
+    kinds = ["Tensor" if hasattr(v, "_h") else "Number" for v in given]
+    tensors = [v for v in given if hasattr(v, "_h")]
+    numbers = [v for v in given if isinstance(v, (int, float))]
+    n = len(given) - len(numbers)
+    if n != len(tensors) or not 0 < len(numbers) <= len(factors) or n != _operands(function):
+        raise TypeError(
+            f"{name}() takes {_operands(function)} positional arguments but {len(given)} were given"
+        )
+    if "overload" in _told:  # torch tells of the first one only
+        return function(*tensors, **{**named, **dict(zip(factors, numbers))})
+    _told.add("overload")
+    warn(
+        f"This overload of {name} is deprecated:\n\t{name}({', '.join(kinds)})\nConsider using "
+        f"one of the following signatures instead:\n\t{name}({', '.join(['Tensor'] * n)}, *, "
+        f"{', '.join(f'Number {f}' for f in factors)})",
+        5,
+    )
+    return function(*tensors, **{**named, **dict(zip(factors, numbers))})
+
+
+def _operands(function):
+    return function.__code__.co_argcount

@@ -1,0 +1,176 @@
+"""Functions and methods that also take an older form of call, or a form that only Python has.
+
+Each stands in front of the generated function of its name, which does the work."""
+
+import warnings
+
+from ._call import _fast
+from ._deprecated import warn_once
+from ._errors import DtypeError
+from ._gen import ops
+from ._types import NAMES, channels_last, channels_last_3d, preserve_format
+
+_UINT8, _BOOL = NAMES["uint8"], NAMES["bool"]
+
+
+def nonzero(input, *, as_tuple=False, out=None):
+    """Where the elements are not zero: one row of indices for each, or one tensor per dimension."""
+    if as_tuple:
+        return ops._nonzero_tuple(input)
+    found = ops._nonzero(input)
+    return found if out is None else out.resize_(found.shape).copy_(found)
+
+
+def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None):
+    """Numbers from `start` up to and with `end`. Deprecated in favour of `arange`."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    from ._factory import arange
+    from ._functions import get_default_dtype
+
+    n = int((end - start) / step) + 1
+    kind = dtype or get_default_dtype()
+    wide = NAMES["int64"] if not kind.is_floating_point else NAMES["float64"]
+    made = (arange(n, dtype=wide, device=device) * step + start).to(kind)
+    if out is not None:
+        return out.resize_(made.shape).copy_(made)
+    return made.requires_grad_(requires_grad)
+
+
+def _with_uint8_conditions(name, place):
+    function = ops.TORCH[name] if place == 0 else ops.TENSOR[name]
+
+    def where(*args, **named):
+        try:
+            return function(*args, **named)
+        except DtypeError:
+            condition = named.get("condition", args[place] if len(args) > place else None)
+            if getattr(condition, "dtype", None) is not _UINT8:
+                raise
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead."
+        )
+        if "condition" in named:
+            return function(*args, **{**named, "condition": condition.to(_BOOL)})
+        return function(*args[:place], condition.to(_BOOL), *args[place + 1 :], **named)
+
+    where.__name__ = where.__qualname__ = name
+    where.__doc__ = function.__doc__
+    return where
+
+
+def meshgrid(*tensors, indexing=None):
+    """Grids of the coordinates in 1-d tensors; `indexing` is "ij" (the default) or "xy"."""
+    if indexing is None:
+        warn_once(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument."
+        )
+        indexing = "ij"
+    return ops._meshgrid(*tensors, indexing=indexing)
+
+
+def cross(input, other, dim=None, *, out=None):
+    """The product of vectors of 3 along `dim`; without one along the first dimension of size 3."""
+    if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
+            "the dim explicitly or simply use torch.linalg.cross.\nThe default value of dim will "
+            "change to agree with that of linalg.cross in a future release."
+        )
+    return ops._cross(input, other, dim, out=out)
+
+
+def is_nonzero(input):
+    """Whether the only element differs from zero."""
+    return bool(input)
+
+
+def resize(self, *size):
+    """A tensor of another shape. Deprecated."""
+    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    return self.reshape(*size)
+
+
+def resize_as(self, other):
+    """A tensor of another's shape. Deprecated."""
+    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    return self.reshape(other.shape)
+
+
+def is_same_size(input, other):
+    """Whether two tensors have one shape."""
+    return input.shape == other.shape
+
+
+_NHWC = {4: ((0, 2, 3, 1), (0, 3, 1, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
+
+
+def _channels(tensor, memory_format):
+    """The two orders of dimensions of a format with the channels last; None of other formats."""
+    if memory_format not in (channels_last, channels_last_3d):
+        return None
+    n = 4 if memory_format is channels_last else 5
+    if tensor.dim() != n:
+        raise RuntimeError(f"required rank {n} tensor to use {str(memory_format)[6:]} format")
+    return _NHWC[n]
+
+
+def contiguous(self, memory_format=None):
+    """The tensor itself where its elements lie one after the other in this order, else a copy."""
+    orders = _channels(self, memory_format)
+    if orders is None:
+        return ops._contiguous(self)
+    return self.permute(orders[0]).contiguous().permute(orders[1])
+
+
+def clone(input, *, memory_format=None):
+    """A copy with its own memory; laid out as the operand, or in the order asked for."""
+    found = ops._clone(input)
+    return found if memory_format in (None, preserve_format) else contiguous(found, memory_format)
+
+
+def is_contiguous(self, memory_format=None):
+    """Whether the elements lie one after the other in this order."""
+    if memory_format in (channels_last, channels_last_3d):
+        n = 4 if memory_format is channels_last else 5
+        if self.dim() != n:
+            return False
+        self = self.permute(_NHWC[n][0])
+    return bool(_fast.flam_tensor_is_contiguous(self._h))
+
+
+TORCH = {
+    "clone": clone,
+    "cross": cross,
+    "is_nonzero": is_nonzero,
+    "is_same_size": is_same_size,
+    "meshgrid": meshgrid,
+    "nonzero": nonzero,
+    "range": range,
+    "where": _with_uint8_conditions("where", 0),
+}
+TENSOR = {
+    "clone": clone,
+    "contiguous": contiguous,
+    "cross": cross,
+    "is_contiguous": is_contiguous,
+    "is_nonzero": is_nonzero,
+    "is_same_size": is_same_size,
+    "nonzero": nonzero,
+    "resize": resize,
+    "resize_as": resize_as,
+    "where": _with_uint8_conditions("where", 1),
+}

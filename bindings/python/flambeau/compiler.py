@@ -1,0 +1,80 @@
+"""`torch.compile` and `torch.compiler`: models run as they are written.
+
+`compile` returns its argument and says so once; everything else here describes that state."""
+
+import warnings
+
+_told = False
+
+
+def compile(
+    model=None,
+    *,
+    fullgraph=False,
+    dynamic=None,
+    backend="inductor",
+    mode=None,
+    options=None,
+    disable=False,
+    **more,
+):
+    """The model itself; as a decorator with settings, the function itself. A warning says so once
+    in a process."""
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if model is None:
+        return lambda found: compile(found, disable=disable)
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    if not disable:
+        _tell()
+    return model
+
+
+def _tell():
+    global _told
+    if not _told:
+        _told = True
+        warnings.warn(
+            "torch.compile: flambeau has no compiler and runs the model as it is written",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """The function itself: nothing is compiled."""
+    return fn if fn is not None else lambda found: found
+
+
+def allow_in_graph(fn):
+    """The function itself: there is no graph."""
+    return fn
+
+
+def assume_constant_result(fn):
+    """The function itself: there is no graph."""
+    return fn
+
+
+def is_compiling():
+    """Whether a compiler is reading the program: never."""
+    return False
+
+
+is_dynamo_compiling = is_exporting = is_compiling
+
+
+def reset():
+    """Forgets compiled code, of which there is none."""
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """The names of compilers: none."""
+    return []
+
+
+def cudagraph_mark_step_begin():
+    """Says that a step begins; nothing depends on it."""

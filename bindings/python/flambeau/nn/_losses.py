@@ -1,0 +1,124 @@
+"""Losses with torch's positions of the deprecated flags, and its words on shapes that differ.
+
+The library's losses take `reduction` only; these forms put `size_average` and `reduce` where old
+programs pass them, and tell about targets that broadcast."""
+
+import functools
+import warnings
+
+from .._deprecated import reduction_of
+from .._gen import ops as _ops
+
+_FLAGS = "size_average", "reduce", "reduction"
+# What follows the operands, in torch's order.
+_ORDER = {
+    "mse_loss": _FLAGS,
+    "l1_loss": _FLAGS,
+    "smooth_l1_loss": (*_FLAGS, "beta"),
+    "cross_entropy": (
+        "weight",
+        "size_average",
+        "ignore_index",
+        "reduce",
+        "reduction",
+        "label_smoothing",
+    ),
+    "nll_loss": ("weight", "size_average", "ignore_index", "reduce", "reduction"),
+    "binary_cross_entropy": ("weight", *_FLAGS),
+    "binary_cross_entropy_with_logits": ("weight", *_FLAGS, "pos_weight"),
+    "kl_div": (*_FLAGS, "log_target"),
+    "margin_ranking_loss": ("margin", *_FLAGS),
+    "hinge_embedding_loss": ("margin", *_FLAGS),
+    "cosine_embedding_loss": ("margin", *_FLAGS),
+    "triplet_margin_loss": ("margin", "p", "eps", "swap", *_FLAGS),
+    "soft_margin_loss": _FLAGS,
+    "multi_margin_loss": ("p", "margin", "weight", *_FLAGS),
+    "multilabel_margin_loss": _FLAGS,
+    "multilabel_soft_margin_loss": ("weight", *_FLAGS),
+    "poisson_nll_loss": ("log_input", "full", "size_average", "eps", "reduce", "reduction"),
+}
+_BROADCASTS = "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"
+
+
+def _warn_of_broadcast(input, target):
+    if hasattr(target, "_h") and target.shape != input.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _refuse_entropy(input, target):
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size."
+        )
+
+
+def _refuse_logits(input, target):
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+
+
+_CHECKS = {
+    **dict.fromkeys(_BROADCASTS, _warn_of_broadcast),
+    "binary_cross_entropy": _refuse_entropy,
+    "binary_cross_entropy_with_logits": _refuse_logits,
+}
+
+
+def _made(name):
+    function, order, check = _ops.FUNCTIONAL[name], _ORDER.get(name), _CHECKS.get(name)
+    code = function.__code__
+    n = code.co_argcount - sum(p in (order or ()) for p in code.co_varnames[: code.co_argcount])
+
+    @functools.wraps(function)
+    def loss(*args, **options):
+        if order is not None:
+            if len(args) > n:
+                if len(args) > n + len(order):
+                    raise TypeError(
+                        f"{name}() takes at most {n + len(order)} positional arguments but "
+                        f"{len(args)} were given"
+                    )
+                options.update(zip(order, args[n:]))
+                args = args[:n]
+            average, reduce = options.pop("size_average", None), options.pop("reduce", None)
+            if average is not None or reduce is not None:
+                options["reduction"] = reduction_of(average, reduce)
+        if check is not None and len(args) > 1:
+            check(*args[:2])
+        return function(*args, **options)
+
+    return loss
+
+
+def _warned_kl_div(plain):
+    @functools.wraps(plain)
+    def kl_div(*args, **options):
+        if (
+            options.get("reduction", "mean") == "mean"
+            and len(args) < 3
+            and not (options.keys() & {"size_average", "reduce"})
+        ):
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support "
+                "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+                "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+                "major release.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return plain(*args, **options)
+
+    return kl_div
+
+
+FUNCTIONS = {name: _made(name) for name in dict.fromkeys((*_ORDER, *_CHECKS))}
+FUNCTIONS["kl_div"] = _warned_kl_div(FUNCTIONS["kl_div"])

@@ -1,0 +1,158 @@
+"""What tensors, devices and modules say about themselves, and their conversions, as torch spells
+them."""
+
+import pytest
+
+
+def test_facts_of_a_tensor(torch, device):
+    x = torch.ones(2, 3, device=device)
+    assert x.dim() == x.ndim == x.ndimension() == 2 and x.nelement() == x.numel() == 6
+    assert x.is_cuda is (device == "cuda") and not x.is_sparse and not x.is_quantized
+    assert not (x.is_xpu or x.is_mps or x.is_meta or x.is_mkldnn or x.is_nested)
+    assert x.type_as(torch.ones(1, dtype=torch.int32)).dtype is torch.int32
+    assert x.int().dtype is torch.int32 and x.byte().dtype is torch.uint8
+    image = torch.randn(2, 3, 4, 5, device=device)
+    for last in (
+        image.contiguous(memory_format=torch.channels_last),
+        image.to(memory_format=torch.channels_last),
+    ):
+        assert last.stride() == (60, 1, 15, 3) and last.tolist() == image.tolist()
+        assert last.is_contiguous(memory_format=torch.channels_last) and not last.is_contiguous()
+    assert image.clone(memory_format=torch.preserve_format).is_contiguous()
+
+
+def test_tensors_like_another(torch, device):
+    x = torch.ones(2, dtype=torch.float64, device=device)
+    for made, values in (
+        (x.new_zeros(2, 2), [[0, 0], [0, 0]]),
+        (x.new_ones((2,)), [1, 1]),
+        (x.new_tensor([3, 4]), [3, 4]),
+        (x.new([5, 6]), [5, 6]),
+    ):
+        assert made.tolist() == values and made.dtype is x.dtype and made.device == x.device
+    drawn = torch.empty(200, dtype=torch.int64, device=device).random_(3)
+    assert set(drawn.tolist()) == {0, 1, 2}
+    assert torch.as_tensor([1, 2], device=device).tolist() == [1, 2]
+
+
+def test_graph_of_a_tensor(torch, device):
+    x = torch.ones(2, device=device, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.sum().backward()
+    assert y.grad.tolist() == [1, 1] and x.grad.tolist() == [2, 2]
+    assert (x * 2).detach_().grad_fn is None
+
+
+def test_views_of_the_storage_begin_where_they_are_told(torch, device):
+    x = torch.arange(10.0, device=device, requires_grad=True)
+    part = x[3:6]
+    assert part.as_strided((2,), (1,), 0).tolist() == [0, 1]
+    assert part.as_strided((2,), (1,)).tolist() == [3, 4]
+    part.as_strided((2,), (1,), 2).sum().backward()
+    assert x.grad.tolist() == [0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+    square = torch.zeros(4, 4, device=device)[1:, 1:]
+    square.fill_diagonal_(1)
+    assert square.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    large = torch.tensor([2**60 + 1], device=device)
+    assert not torch.isclose(large, torch.tensor([2**60], device=device), rtol=0, atol=0).item()
+
+
+def test_the_cuda_module(torch, device):
+    if device == "cpu" and not torch.cuda.is_available():
+        assert torch.cuda.device_count() == 0 and torch.accelerator.current_accelerator() is None
+        return
+    torch.cuda.set_device(0)
+    torch.cuda.manual_seed_all(1)
+    torch.cuda.synchronize()
+    held = torch.ones(1000, device="cuda")
+    assert torch.cuda.device_count() >= 1 and torch.cuda.get_device_name(0)
+    assert torch.cuda.memory_reserved() >= held.nbytes
+    del held
+    torch.cuda.empty_cache()
+    assert torch.accelerator.current_accelerator().type in ("cuda", "sim")
+
+
+def test_default_device(torch):
+    assert torch.get_default_device() == torch.device("cpu")
+    torch.set_default_device("cpu")
+    assert torch.ones(1).device.type == "cpu"
+
+
+def test_switches_and_versions(torch):
+    assert torch.pi > 3 and torch.inf > 1e300
+    assert torch.__version__ >= "2" and torch.backends.cudnn.benchmark is False
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.benchmark = False
+    assert torch.get_float32_matmul_precision() == "highest"
+    torch.set_float32_matmul_precision("high")
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.set_float32_matmul_precision("highest")
+    with pytest.raises(RuntimeError, match="is not one of 'highest', 'high', or 'medium'"):
+        torch.set_float32_matmul_precision("low")
+
+
+def test_the_tree_of_a_module(torch):
+    nn = torch.nn
+    net = nn.Module()
+    net.add_module("a", nn.Linear(1, 1))
+    net.b = nn.Identity()
+    net.c = nn.ModuleDict({"x": nn.ReLU()})
+    assert [n for n, _ in net.named_children()] == ["a", "b", "c"]
+    assert list(net.children()) == [net.a, net.b, net.c]
+    net.set_submodule("c.x", nn.Tanh())
+    assert isinstance(net.get_submodule("c.x"), nn.Tanh)
+    with pytest.raises(NotImplementedError, match='missing the required "forward" function'):
+        net(1)
+    assert net.a.forward(torch.ones(1, 1)).shape == (1, 1)
+    assert all(isinstance(p, nn.Parameter) for p in net.to_empty(device="cpu").parameters())
+    assert len(nn.Sequential(nn.ReLU(), nn.Tanh()) * 2) == 4
+
+
+def test_backward_hooks(torch, device):
+    seen = []
+    layer = torch.nn.Linear(2, 1).to(device)
+    handle = layer.register_backward_hook(lambda m, dx, dy: seen.append(dy[0].tolist()))
+    layer(torch.ones(1, 2, device=device, requires_grad=True)).sum().backward()
+    handle.remove()
+    assert seen == [[[1.0]]]
+
+
+def test_optimizers_are_optimizers(torch):
+    for kind in torch.optim.Adadelta, torch.optim.RAdam:
+        p = torch.nn.Parameter(torch.ones(2))
+        optimizer = kind([p])
+        assert isinstance(optimizer, torch.optim.Optimizer)
+        p.sum().backward()
+        optimizer.step()
+        assert (p < 1).all()
+
+
+def test_data_sets(torch):
+    class Squares(torch.utils.data.Dataset):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            return i * i
+
+    part = torch.utils.data.Subset(Squares(), [3, 1])
+    assert len(part) == 2 and [part[i] for i in range(2)] == [9, 1]
+
+
+def test_summary_writer(torch, tmp_path):
+    with torch.utils.tensorboard.SummaryWriter(str(tmp_path)) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    assert any(f.stat().st_size for f in tmp_path.iterdir())
+
+
+def test_anomaly_mode_names_the_formula(torch, device):
+    x = torch.zeros(2, device=device, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        with pytest.raises(
+            RuntimeError, match="Function 'PowBackward0' returned nan values in its"
+        ):
+            ((x - x) ** -1.0 * 0).sum().backward()
+    ((x - x) ** -1.0 * 0).sum().backward()
+    with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
+        (x * 2).sum().backward()
