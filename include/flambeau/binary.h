@@ -37,7 +37,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.subtract Tensor.subtract") FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.subtract Tensor.subtract") FLAM_INPLACE
+FLAM_OUT flam_tensor *flam_sub(
     const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Product, elementwise.

@@ -88,8 +88,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 1-d; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor torch.ger Tensor.ger") FLAM_OUT flam_tensor *flam_outer(const flam_tensor *input,
-                                                                const flam_tensor *vec2);
+    FLAM_TORCH("torch Tensor torch.ger Tensor.ger") FLAM_OUT flam_tensor *flam_outer(
+        const flam_tensor *input, const flam_tensor *vec2);
 
 /** `beta * input + alpha * (mat1 @ mat2)`.
  *

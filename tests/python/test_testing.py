@@ -18,7 +18,7 @@ def test_close(torch, device):
     nan = torch.tensor([float("nan")])
     torch.testing.assert_close(nan, nan, equal_nan=True)
     with pytest.warns(FutureWarning, match="assert_allclose"):
-        torch.testing.assert_allclose(x, x.tolist())
+        torch.testing.assert_allclose(x.cpu(), x.tolist())
 
 
 def test_reports(torch):
