@@ -131,6 +131,8 @@ struct flam_api_table {
       flam_bool, flam_bool, const flam_tensor *const *, size_t);
   flam_tensor_list *(*grad)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       const flam_tensor *const *, size_t, flam_bool, flam_bool, flam_bool);
+  void (*set_detect_anomaly)(flam_bool);
+  flam_bool (*detect_anomaly_enabled)(void);
   flam_scope (*grad_mode_push)(flam_bool);
   flam_scope (*inference_mode_push)(flam_bool);
   flam_status (*scope_pop)(flam_scope);
@@ -1055,7 +1057,7 @@ struct flam_api_table {
   flam_tensor *(*view)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*reshape)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*as_strided)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      int64_t);
+      const int64_t *);
   flam_tensor *(*permute)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*transpose)(const flam_tensor *, int64_t, int64_t);
   flam_tensor *(*t)(const flam_tensor *);
@@ -1378,6 +1380,8 @@ static const char *const flam_api_names_[] = {
     "flam_multi_head_attention_weights",
     "flam_backward",
     "flam_grad",
+    "flam_set_detect_anomaly",
+    "flam_detect_anomaly_enabled",
     "flam_grad_mode_push",
     "flam_inference_mode_push",
     "flam_scope_pop",
@@ -2462,6 +2466,8 @@ const char *flam_library_load(const char *path) {
 #define flam_multi_head_attention_weights (flam_api.multi_head_attention_weights)
 #define flam_backward (flam_api.backward)
 #define flam_grad (flam_api.grad)
+#define flam_set_detect_anomaly (flam_api.set_detect_anomaly)
+#define flam_detect_anomaly_enabled (flam_api.detect_anomaly_enabled)
 #define flam_grad_mode_push (flam_api.grad_mode_push)
 #define flam_inference_mode_push (flam_api.inference_mode_push)
 #define flam_scope_pop (flam_api.scope_pop)

@@ -1836,72 +1836,72 @@ static void *_cffi_types[] = {
 /* 1200 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t)
+/* 1203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *)
 /* 1204 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1205 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1207 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1209 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1211 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1213 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1214 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
-/* 1215 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1216 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1218 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1220 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t)
+/* 1212 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1213 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1215 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1217 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1218 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1221 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1222 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
+/* 1223 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1224 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
-/* 1227 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1226 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1228 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1230 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1232 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1234 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1235 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
-/* 1238 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1239 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1241 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1242 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1243 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1245 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1246 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1247 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1249 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
-/* 1250 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 1235 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1236 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1237 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1238 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1240 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1241 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1242 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1244 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1245 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
+/* 1246 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1247 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1249 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1251 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1253 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1255 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1257 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1256 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1257 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 1258 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1259 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 1263 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1264 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1266 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1267 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1261 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1263 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1265 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1267 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1269 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1270 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t)
 /* 1271 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
@@ -8079,7 +8079,7 @@ _cffi_f_flam_argsort(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_argsort _cffi_d_flam_argsort
 #endif
 
-static flam_tensor * _cffi_d_flam_as_strided(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t x5)
+static flam_tensor * _cffi_d_flam_as_strided(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5)
 {
   return flam_as_strided(x0, x1, x2, x3, x4, x5);
 }
@@ -8092,7 +8092,7 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   size_t x2;
   int64_t const * x3;
   size_t x4;
-  int64_t x5;
+  int64_t const * x5;
   Py_ssize_t datasize;
   struct _cffi_freeme_s *large_args_free = NULL;
   flam_tensor * result;
@@ -8142,9 +8142,14 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   if (x4 == (size_t)-1 && PyErr_Occurred())
     return NULL;
 
-  x5 = _cffi_to_c_int(arg5, int64_t);
-  if (x5 == (int64_t)-1 && PyErr_Occurred())
-    return NULL;
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(119), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(119), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
 
   Py_BEGIN_ALLOW_THREADS
   _cffi_restore_errno();
@@ -16348,6 +16353,32 @@ _cffi_f_flam_detach(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_detach _cffi_d_flam_detach
+#endif
+
+static int32_t _cffi_d_flam_detect_anomaly_enabled(void)
+{
+  return flam_detect_anomaly_enabled();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_detect_anomaly_enabled(PyObject *self, PyObject *noarg)
+{
+  int32_t result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_detect_anomaly_enabled(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_detect_anomaly_enabled _cffi_d_flam_detect_anomaly_enabled
 #endif
 
 static int32_t _cffi_d_flam_device_can_access_peer(int32_t x0, int32_t x1)
@@ -49813,6 +49844,34 @@ _cffi_f_flam_set_default_dtype(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_set_default_dtype _cffi_d_flam_set_default_dtype
 #endif
 
+static void _cffi_d_flam_set_detect_anomaly(int32_t x0)
+{
+  flam_set_detect_anomaly(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_set_detect_anomaly(PyObject *self, PyObject *arg0)
+{
+  int32_t x0;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { flam_set_detect_anomaly(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+#else
+#  define _cffi_f_flam_set_detect_anomaly _cffi_d_flam_set_detect_anomaly
+#endif
+
 static void _cffi_d_flam_set_grad_enabled(int32_t x0)
 {
   flam_set_grad_enabled(x0);
@@ -59116,7 +59175,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1100), (void *)_cffi_d_flam_argmin },
   { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1105), (void *)_cffi_d_flam_argmin_out },
   { "flam_argsort", (void *)_cffi_f_flam_argsort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1359), (void *)_cffi_d_flam_argsort },
-  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1262), (void *)_cffi_d_flam_as_strided },
+  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1203), (void *)_cffi_d_flam_as_strided },
   { "flam_asgd_new", (void *)_cffi_f_flam_asgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_asgd_new },
   { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1919), (void *)_cffi_d_flam_asgd_step },
   { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_asin },
@@ -59144,9 +59203,9 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2143), (void *)_cffi_d_flam_autocast_push },
   { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2138), (void *)_cffi_d_flam_autocast_set },
   { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_autocast_set_cache_enabled },
-  { "flam_avg_pool1d", (void *)_cffi_f_flam_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1203), (void *)_cffi_d_flam_avg_pool1d },
-  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1214), (void *)_cffi_d_flam_avg_pool2d },
-  { "flam_avg_pool3d", (void *)_cffi_f_flam_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1214), (void *)_cffi_d_flam_avg_pool3d },
+  { "flam_avg_pool1d", (void *)_cffi_f_flam_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1211), (void *)_cffi_d_flam_avg_pool1d },
+  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1222), (void *)_cffi_d_flam_avg_pool2d },
+  { "flam_avg_pool3d", (void *)_cffi_f_flam_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1222), (void *)_cffi_d_flam_avg_pool3d },
   { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 796), (void *)_cffi_d_flam_baddbmm },
   { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_baddbmm_ },
   { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_baddbmm_out },
@@ -59204,7 +59263,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 835), (void *)_cffi_d_flam_clamp_out },
   { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1796), (void *)_cffi_d_flam_clip_grad_value_ },
   { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_clone },
-  { "flam_col2im", (void *)_cffi_f_flam_col2im, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1249), (void *)_cffi_d_flam_col2im },
+  { "flam_col2im", (void *)_cffi_f_flam_col2im, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1257), (void *)_cffi_d_flam_col2im },
   { "flam_column_stack", (void *)_cffi_f_flam_column_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_column_stack },
   { "flam_column_stack_out", (void *)_cffi_f_flam_column_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 611), (void *)_cffi_d_flam_column_stack_out },
   { "flam_constant_lr_new", (void *)_cffi_f_flam_constant_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_constant_lr_new },
@@ -59254,6 +59313,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_deg2rad_", (void *)_cffi_f_flam_deg2rad_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_deg2rad_ },
   { "flam_deg2rad_out", (void *)_cffi_f_flam_deg2rad_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_deg2rad_out },
   { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_detach },
+  { "flam_detect_anomaly_enabled", (void *)_cffi_f_flam_detect_anomaly_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_detect_anomaly_enabled },
   { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2134), (void *)_cffi_d_flam_device_can_access_peer },
   { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2129), (void *)_cffi_d_flam_device_capability },
   { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_device_count },
@@ -59443,7 +59503,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_hypot", (void *)_cffi_f_flam_hypot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_hypot },
   { "flam_hypot_", (void *)_cffi_f_flam_hypot_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_hypot_ },
   { "flam_hypot_out", (void *)_cffi_f_flam_hypot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_hypot_out },
-  { "flam_im2col", (void *)_cffi_f_flam_im2col, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1226), (void *)_cffi_d_flam_im2col },
+  { "flam_im2col", (void *)_cffi_f_flam_im2col, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1234), (void *)_cffi_d_flam_im2col },
   { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1303), (void *)_cffi_d_flam_index_add },
   { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_index_add_ },
   { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1310), (void *)_cffi_d_flam_index_add_out },
@@ -59566,11 +59626,11 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_matmul_out },
   { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_max },
   { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2089), (void *)_cffi_d_flam_max_dim },
-  { "flam_max_pool1d", (void *)_cffi_f_flam_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1237), (void *)_cffi_d_flam_max_pool1d },
+  { "flam_max_pool1d", (void *)_cffi_f_flam_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1245), (void *)_cffi_d_flam_max_pool1d },
   { "flam_max_pool1d_with_indices", (void *)_cffi_f_flam_max_pool1d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2069), (void *)_cffi_d_flam_max_pool1d_with_indices },
-  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1237), (void *)_cffi_d_flam_max_pool2d },
+  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1245), (void *)_cffi_d_flam_max_pool2d },
   { "flam_max_pool2d_with_indices", (void *)_cffi_f_flam_max_pool2d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2069), (void *)_cffi_d_flam_max_pool2d_with_indices },
-  { "flam_max_pool3d", (void *)_cffi_f_flam_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1237), (void *)_cffi_d_flam_max_pool3d },
+  { "flam_max_pool3d", (void *)_cffi_f_flam_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1245), (void *)_cffi_d_flam_max_pool3d },
   { "flam_max_pool3d_with_indices", (void *)_cffi_f_flam_max_pool3d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2069), (void *)_cffi_d_flam_max_pool3d_with_indices },
   { "flam_max_unpool1d", (void *)_cffi_f_flam_max_unpool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_max_unpool1d },
   { "flam_max_unpool2d", (void *)_cffi_f_flam_max_unpool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_max_unpool2d },
@@ -59860,6 +59920,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_sequential_lr_new", (void *)_cffi_f_flam_sequential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 392), (void *)_cffi_d_flam_sequential_lr_new },
   { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_set_default_device },
   { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_detect_anomaly", (void *)_cffi_f_flam_set_detect_anomaly, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_set_detect_anomaly },
   { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_set_grad_enabled },
   { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 287), (void *)_cffi_d_flam_sgd_new },
   { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1801), (void *)_cffi_d_flam_sgd_step },
@@ -60347,7 +60408,7 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  988,  /* num_globals */
+  990,  /* num_globals */
   30,  /* num_struct_unions */
   0,  /* num_enums */
   55,  /* num_typenames */

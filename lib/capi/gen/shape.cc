@@ -20,11 +20,11 @@ flam_tensor *flam_reshape(const flam_tensor *input, const int64_t *shape, size_t
 }
 
 flam_tensor *flam_as_strided(const flam_tensor *input, const int64_t *size, size_t n_size, const
-    int64_t *stride, size_t n_stride, int64_t storage_offset) {
+    int64_t *stride, size_t n_stride, const int64_t *storage_offset) {
   if (!input) return null_operand("flam_as_strided", "input"), nullptr;
   if (!size && n_size) return null_operand("flam_as_strided", "size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_as_strided", "stride"), nullptr;
-  return guard_op("flam_as_strided", [&] { return flambeau::ops::as_strided(as_tensor(input), std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), storage_offset); });
+  return guard_op("flam_as_strided", [&] { return flambeau::ops::as_strided(as_tensor(input), std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), as_optional(storage_offset)); });
 }
 
 flam_tensor *flam_permute(const flam_tensor *input, const int64_t *dims, size_t n_dims) {

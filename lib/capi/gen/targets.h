@@ -43,6 +43,8 @@ void backward(TensorsView tensors, TensorsView grad_tensors = {}, bool retain_gr
     create_graph = false, TensorsView inputs = {});
 Ref<flam_tensor_list> grad(TensorsView outputs, TensorsView inputs, TensorsView grad_outputs = {},
     bool retain_graph = false, bool create_graph = false, bool allow_unused = false);
+void set_detect_anomaly(bool enabled);
+bool detect_anomaly_enabled();
 flam_scope grad_mode_push(bool enabled);
 flam_scope inference_mode_push(bool enabled);
 void scope_pop(flam_scope scope);

@@ -1664,6 +1664,25 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=Fa
     return _tensors(h)
 
 
+def set_detect_anomaly(enabled):
+    """Makes every backward pass look for NaN in what each gradient formula returns, and fail with the name of the first that returned one.
+
+    Makes every backward pass look for NaN in what each gradient formula returns, and fail with the
+    name of the first that returned one. It waits for the device after each of them. For all threads.
+
+    - `enabled`: whether to look; not at the start.
+    """
+    _fast.flam_set_detect_anomaly(enabled)
+
+
+def detect_anomaly_enabled():
+    """Whether backward passes look for NaN.
+
+    - returns: what `set_detect_anomaly` set last; false at the start.
+    """
+    return _bool(_fast.flam_detect_anomaly_enabled())
+
+
 def grad_mode_push(enabled):
     """Opens a scope in which operations are recorded or not.
 
@@ -13328,13 +13347,13 @@ def reshape(input, shape):
     return _wrap(h)
 
 
-def as_strided(input, size, stride, storage_offset=0):
+def as_strided(input, size, stride, storage_offset=None):
     """A view with given geometry over `input`'s memory.
 
     - `input`: any tensor.
     - `size`: shape of the view.
     - `stride`: strides of the view in elements, one per dimension.
-    - `storage_offset`: first element, counted from `input`'s first; default 0.
+    - `storage_offset`: first element, counted from the storage's first; default NULL: `input`'s own.
     - returns: a view of shape `size`.
     - errors: `ShapeError` where sizes and strides differ in number or reach outside the storage.
     """
@@ -13342,7 +13361,7 @@ def as_strided(input, size, stride, storage_offset=0):
         size = (size,)
     if stride.__class__ in _NUMBERS:
         stride = (stride,)
-    h = _fast.flam_as_strided(input._h, size, _len(size), stride, _len(stride), storage_offset)
+    h = _fast.flam_as_strided(input._h, size, _len(size), stride, _len(stride), _NULL if storage_offset is None else (storage_offset,))
     if not h:
         return _none()
     return _wrap(h)

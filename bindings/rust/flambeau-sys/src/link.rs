@@ -455,6 +455,8 @@ extern "C" {
         create_graph: flam_bool,
         allow_unused: flam_bool,
     ) -> *mut flam_tensor_list;
+    pub fn flam_set_detect_anomaly(enabled: flam_bool);
+    pub fn flam_detect_anomaly_enabled() -> flam_bool;
     pub fn flam_grad_mode_push(enabled: flam_bool) -> flam_scope;
     pub fn flam_inference_mode_push(enabled: flam_bool) -> flam_scope;
     pub fn flam_scope_pop(scope: flam_scope) -> flam_status;
@@ -4459,7 +4461,7 @@ extern "C" {
         n_size: usize,
         stride: *const i64,
         n_stride: usize,
-        storage_offset: i64,
+        storage_offset: *const i64,
     ) -> *mut flam_tensor;
     pub fn flam_permute(
         input: *const flam_tensor,

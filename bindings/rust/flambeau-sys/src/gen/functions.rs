@@ -89,6 +89,8 @@ functions! {
     fn flam_multi_head_attention_weights(query: *const flam_tensor, key: *const flam_tensor, value: *const flam_tensor, num_heads: i64, in_proj_weight: *const flam_tensor, in_proj_bias: *const flam_tensor, q_proj_weight: *const flam_tensor, k_proj_weight: *const flam_tensor, v_proj_weight: *const flam_tensor, bias_k: *const flam_tensor, bias_v: *const flam_tensor, proj_weight: *const flam_tensor, proj_bias: *const flam_tensor, key_padding_mask: *const flam_tensor, attn_mask: *const flam_tensor, dropout: f64, training: flam_bool, add_zero_attn: flam_bool, is_causal: flam_bool, out_output: *mut *mut flam_tensor, out_weights: *mut *mut flam_tensor) -> flam_status;
     fn flam_backward(tensors: *const *const flam_tensor, n_tensors: usize, grad_tensors: *const *const flam_tensor, n_grad_tensors: usize, retain_graph: flam_bool, create_graph: flam_bool, inputs: *const *const flam_tensor, n_inputs: usize) -> flam_status;
     fn flam_grad(outputs: *const *const flam_tensor, n_outputs: usize, inputs: *const *const flam_tensor, n_inputs: usize, grad_outputs: *const *const flam_tensor, n_grad_outputs: usize, retain_graph: flam_bool, create_graph: flam_bool, allow_unused: flam_bool) -> *mut flam_tensor_list;
+    fn flam_set_detect_anomaly(enabled: flam_bool);
+    fn flam_detect_anomaly_enabled() -> flam_bool;
     fn flam_grad_mode_push(enabled: flam_bool) -> flam_scope;
     fn flam_inference_mode_push(enabled: flam_bool) -> flam_scope;
     fn flam_scope_pop(scope: flam_scope) -> flam_status;
@@ -837,7 +839,7 @@ functions! {
     fn flam_histc_out(input: *const flam_tensor, bins: i64, min: f64, max: f64, out: *mut flam_tensor) -> *mut flam_tensor;
     fn flam_view(input: *const flam_tensor, size: *const i64, n_size: usize) -> *mut flam_tensor;
     fn flam_reshape(input: *const flam_tensor, shape: *const i64, n_shape: usize) -> *mut flam_tensor;
-    fn flam_as_strided(input: *const flam_tensor, size: *const i64, n_size: usize, stride: *const i64, n_stride: usize, storage_offset: i64) -> *mut flam_tensor;
+    fn flam_as_strided(input: *const flam_tensor, size: *const i64, n_size: usize, stride: *const i64, n_stride: usize, storage_offset: *const i64) -> *mut flam_tensor;
     fn flam_permute(input: *const flam_tensor, dims: *const i64, n_dims: usize) -> *mut flam_tensor;
     fn flam_transpose(input: *const flam_tensor, dim0: i64, dim1: i64) -> *mut flam_tensor;
     fn flam_t(input: *const flam_tensor) -> *mut flam_tensor;
