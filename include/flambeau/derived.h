@@ -10,6 +10,7 @@
 #include "flambeau/creation.h"
 #include "flambeau/index.h"
 #include "flambeau/join.h"
+#include "flambeau/linalg.h"
 #include "flambeau/matmul.h"
 #include "flambeau/matrix.h"
 #include "flambeau/moments.h"
@@ -982,6 +983,314 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cat_out(const flam_tensor *const *te
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_stack_out(const flam_tensor *const *tensors, size_t
     n_tensors, int64_t dim FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_linalg_det` into an existing tensor.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_det_out(const flam_tensor *A,
+    flam_tensor *out);
+
+/** `flam_linalg_inv` into an existing tensor.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_inv_out(const flam_tensor *A,
+    flam_tensor *out);
+
+/** `flam_linalg_solve` into an existing tensor.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading
+ *   sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+ * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_solve_out(const flam_tensor *A, const
+    flam_tensor *B, flam_bool left FLAM_DEFAULT(1), flam_tensor *out);
+
+/** `flam_linalg_solve_triangular` into an existing tensor.
+ *
+ * - `A`: [..., n, n], f32 or f64; the other triangle is not read.
+ * - `B`: [..., n, k], dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false:
+ *   [..., k, n].
+ * - `upper`: whether `A` is an upper triangle, else a lower one.
+ * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+ * - `unitriangular`: whether the diagonal counts as 1 and is not read; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_solve_triangular_out(const
+    flam_tensor *A, const flam_tensor *B, flam_bool upper, flam_bool left FLAM_DEFAULT(1), flam_bool
+    unitriangular FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_linalg_cholesky` into an existing tensor.
+ *
+ * - `A`: [..., n, n], f32 or f64; one triangle is read.
+ * - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` naming the first matrix that is not positive-definite.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_cholesky_out(const flam_tensor *A,
+    flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_cholesky_inverse` into an existing tensor.
+ *
+ * - `L`: [..., n, n], f32 or f64: a lower triangle.
+ * - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_cholesky_inverse_out(const flam_tensor *L,
+    flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_cholesky_solve` into an existing tensor.
+ *
+ * - `B`: [..., n, k], f32 or f64.
+ * - `L`: [..., n, n], dtype of `B`: a lower triangle; leading sizes broadcast.
+ * - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_cholesky_solve_out(const flam_tensor *B,
+    const flam_tensor *L, flam_bool upper FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_linalg_eigvalsh` into an existing tensor.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `UPLO`: which triangle is read, "L" (default) or "U".
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: as `flam_linalg_eigh`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_eigvalsh_out(const flam_tensor *A,
+    const char *UPLO FLAM_DEFAULT("L"), flam_tensor *out);
+
+/** `flam_linalg_svdvals` into an existing tensor.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all
+ *   take the same way; default none.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: as `flam_linalg_svd`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_svdvals_out(const flam_tensor *A,
+    FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL), flam_tensor *out);
+
+/** `flam_linalg_pinv` into an existing tensor.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `atol`: values up to it count as 0; default 0.
+ * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
+ *   else the greater of m and n times the distance from 1 to the next number.
+ * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: as `flam_linalg_svd`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_pinv_out(const flam_tensor *A,
+    FLAM_NULLABLE const double *atol FLAM_DEFAULT(NULL), FLAM_NULLABLE const double *rtol
+    FLAM_DEFAULT(NULL), flam_bool hermitian FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_linalg_matrix_rank` into an existing tensor.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `atol`: values up to it count as 0; default 0.
+ * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
+ *   else the greater of m and n times the distance from 1 to the next number.
+ * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: as `flam_linalg_svd`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_matrix_rank_out(const flam_tensor *A,
+    FLAM_NULLABLE const double *atol FLAM_DEFAULT(NULL), FLAM_NULLABLE const double *rtol
+    FLAM_DEFAULT(NULL), flam_bool hermitian FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_linalg_matrix_power` into an existing tensor.
+ *
+ * - `A`: [..., m, m], floating point; f32 or f64 where `n` is negative.
+ * - `n`: how many; 0 makes the identity, a negative one takes the inverse.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_LINALG` for a
+ *   singular matrix and a negative `n`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_matrix_power_out(const flam_tensor
+    *A, int64_t n, flam_tensor *out);
+
+/** `flam_linalg_multi_dot` into an existing tensor.
+ *
+ * - `tensors`: at least two matrices; the first and the last may be vectors.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes
+ *   differ.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_multi_dot_out(const flam_tensor
+    *const *tensors, size_t n_tensors, flam_tensor *out);
+
+/** `flam_linalg_cross` into an existing tensor.
+ *
+ * - `input`: size 3 along `dim`.
+ * - `other`: broadcasts with `input`; size 3 along `dim`.
+ * - `dim`: the dimension of the vectors; default -1.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_cross_out(const flam_tensor *input,
+    const flam_tensor *other, int64_t dim FLAM_DEFAULT(-1), flam_tensor *out);
+
+/** `flam_linalg_matrix_norm` into an existing tensor.
+ *
+ * - `A`: at least 2-d, floating point; f32 or f64 for 2 and -2.
+ * - `ord`: which norm.
+ * - `dim`: the two dimensions of the matrices; default the last two.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `A`'s.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_out(const flam_tensor *A,
+    double ord, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim
+    FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_linalg_matrix_norm_named` into an existing tensor.
+ *
+ * - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
+ * - `ord`: which norm; default "fro".
+ * - `dim`: the two dimensions of the matrices; default the last two.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `A`'s.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_named_out(const
+    flam_tensor *A, const char *ord FLAM_DEFAULT("fro"), FLAM_NULLABLE const int64_t *dim
+    FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_dtype dtype
+    FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_linalg_norm` into an existing tensor.
+ *
+ * - `A`: any shape, floating point.
+ * - `ord`: of a vector where `dim` names one dimension or `A` has one, else of a matrix; default:
+ *   the root of the sum of all squares.
+ * - `dim`: one dimension or two; default: all of a vector or matrix.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `A`'s.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where `ord` is given without `dim` and `A` has more than two
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_norm_out(const flam_tensor *A,
+    FLAM_NULLABLE const double *ord FLAM_DEFAULT(NULL), FLAM_NULLABLE const int64_t *dim
+    FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_dtype dtype
+    FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_linalg_norm_named` into an existing tensor.
+ *
+ * - `A`: 2-d where `dim` is not given, floating point.
+ * - `ord`: which norm.
+ * - `dim`: two dimensions; default: all of a matrix.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `A`'s.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_norm_named_out(const flam_tensor *A,
+    const char *ord, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool
+    keepdim FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_norm_named` into an existing tensor.
+ *
+ * - `input`: any shape, floating point; for "nuc" 2-d where `dim` is not given, f32 or f64.
+ * - `p`: which norm.
+ * - `dim`: the dimensions; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `input`'s.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_norm_named_out(const flam_tensor *input,
+    const char *p, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool
+    keepdim FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_linalg_cond` into an existing tensor.
+ *
+ * - `A`: [..., n, n], or [..., m, n] for the default, 2 and -2; f32 or f64.
+ * - `p`: order of the norm: 1, -1, 2, -2, inf or -inf; default 2.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another order;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_cond_out(const flam_tensor *A,
+    FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL), flam_tensor *out);
+
+/** `flam_linalg_cond_named` into an existing tensor.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `p`: "fro" or "nuc".
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another name.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_cond_named_out(const flam_tensor *A,
+    const char *p, flam_tensor *out);
+
+/** `flam_linalg_lu_solve` into an existing tensor.
+ *
+ * - `LU`: [..., n, n], f32 or f64.
+ * - `pivots`: [..., n] int32.
+ * - `B`: [..., n, k], dtype of `LU`; leading sizes broadcast. Where `left` is false: [..., k, n].
+ * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+ * - `adjoint`: whether `A^T` takes the place of `A`; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_lu_solve_out(const flam_tensor *LU,
+    const flam_tensor *pivots, const flam_tensor *B, flam_bool left FLAM_DEFAULT(1), flam_bool
+    adjoint FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_linalg_vecdot` into an existing tensor.
+ *
+ * - `x`: size n along `dim`.
+ * - `y`: broadcasts with `x`.
+ * - `dim`: the dimension of the vectors; default -1.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_vecdot_out(const flam_tensor *x,
+    const flam_tensor *y, int64_t dim FLAM_DEFAULT(-1), flam_tensor *out);
 
 /** `flam_matmul` into an existing tensor.
  *

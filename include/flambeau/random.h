@@ -211,6 +211,50 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_multinomi
     const flam_tensor *input, int64_t num_samples, flam_bool replacement FLAM_DEFAULT(0),
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
+/** Gamma variables of rate 1, one per element.
+ *
+ * - `input`: their shapes (concentrations), above 0: any size, floating point; gradients are those
+ *   of the draws at fixed probability, and have no gradient themselves.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_DEVICE_MISMATCH`
+ *   for another device's generator.
+ * - source: Marsaglia and Tsang, 2000, ACM Trans. Math. Softw. 26; of the gradient: Figurnov,
+ *   Mohamed and Mnih, 2018, arXiv 1805.08498.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch._standard_gamma") flam_tensor *flam_standard_gamma(
+    const flam_tensor *input,
+    FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Counts of events, one per element.
+ *
+ * - `input`: mean counts, not negative: any size, floating point; gradients are 0.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: shape and dtype of `input`; NaN where the mean is negative.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   on the cpu for a negative mean; `FLAM_ERROR_DEVICE_MISMATCH` for another device's generator.
+ * - source: Knuth, 1969, Seminumerical Algorithms, 3.4.1; above 10 Hoermann, 1993, Insurance:
+ *   Mathematics and Economics 12.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_poisson(
+    const flam_tensor *input,
+    FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Counts of successes in independent trials, one per element.
+ *
+ * - `count`: numbers of trials, not negative and whole: any size, floating point; gradients are 0.
+ * - `prob`: probabilities of success, from 0 to 1: dtype of `count`, broadcasts with it.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: the broadcast shape, dtype of `count`; NaN where an operand is out of its range.
+ * - errors: `FLAM_ERROR_DTYPE` where an operand is not floating point or the dtypes differ;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - source: sums of waiting times (Devroye, 1986, X.4.3); where 10 successes are expected Hoermann,
+ *   1993, J. Stat. Comput. Simul. 46.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_binomial(
+    const flam_tensor *count, const flam_tensor *prob,
+    FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
 /** Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
  *
  * - `input`: any shape, floating point.

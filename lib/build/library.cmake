@@ -4,6 +4,7 @@
 
 file(GLOB_RECURSE host_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.cc)
 list(FILTER host_sources EXCLUDE REGEX "\\.kernel\\.cc$|/lib/device/cuda/|/lib/build/")
+include(lib/build/eigen.cmake)
 add_library(flambeau_host OBJECT ${host_sources})
 target_link_libraries(flambeau_host PRIVATE flambeau_compile)
 

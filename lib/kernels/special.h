@@ -7,6 +7,7 @@ namespace flambeau {
 // Floating point.
 inline constinit Kernel kErfinv{"erfinv"}, kLgamma{"lgamma"}, kPolygamma{"polygamma"},
     kLogit{"logit"}, kSinc{"sinc"},  // logit: {low, high}
-    kCopysign{"copysign"}, kHypot{"hypot"}, kLogaddexp{"logaddexp"};
+    kCopysign{"copysign"}, kHypot{"hypot"}, kLogaddexp{"logaddexp"},
+    kGammaSlope{"standard_gamma_grad"};  // of a gamma variable by its concentration: (alpha, x)
 
 }  // namespace flambeau

@@ -351,3 +351,74 @@ op(
     bad={"int64": "floating|int64"},
     refuses=[(x(2, 3), dict(dim=2), "[Dd]imension out of range")],
 )
+
+
+def gamma_law(values, alpha):
+    laws.follows(values, lambda u: stats.gamma.cdf(u.reshape(alpha.shape), alpha).ravel())
+
+
+def poisson_law(values, mean):
+    assert np.array_equal(values, np.floor(values)) and (values >= 0).all()
+    z = (values - mean).sum() / np.sqrt(max(mean.sum(), 1e-9))
+    assert abs(z) < 5, f"the sum is {z} standard deviations from its mean"
+    if values.size > 1000:
+        spread = ((values - mean) ** 2 / mean).mean()
+        assert abs(spread - 1) < 0.15, f"variances are {spread} of what they should be"
+        for level in (3.0, 40.0):  # one mean for all: every count as often as its probability says
+            same = values[mean == level].astype(int)
+            if same.size:
+                laws.counted(np.minimum(same, 60), tail(stats.poisson(level).pmf(np.arange(61))))
+
+
+def tail(p):
+    """Probabilities whose last is that of all beyond, too."""
+    return [*p[:-1], 1 - p[:-1].sum()]
+
+
+def binomial_law(values, count, prob):
+    assert np.array_equal(values, np.floor(values)) and ((values >= 0) & (values <= count)).all()
+    mean, variance = count * prob + 0 * values, count * prob * (1 - prob) + 0 * values
+    z = (values - mean).sum() / np.sqrt(max(variance.sum(), 1e-9))
+    assert abs(z) < 5, f"the sum is {z} standard deviations from its mean"
+    n = int(np.ravel(count)[0]) if np.size(count) else 0
+    if values.size > 1000 and np.size(prob) == 1:
+        laws.counted(values, stats.binom(n, np.ravel(prob)[0]).pmf(np.arange(n + 1)))
+
+
+NUMBERED = dict(dtypes=("float32", "float64"), elementwise=False, second=False)
+op(
+    "standard_gamma",
+    law=gamma_law,
+    samples=[positive(MANY, low=0.05, high=6.0, grad=False), positive(2, 3), x(0, 3)],
+    bad={"int64": "not implemented for"},
+    grad=False,
+    **NUMBERED,
+)
+op(
+    "poisson",
+    law=poisson_law,
+    samples=[
+        positive(MANY, low=0.5, high=60.0),
+        x(MANY, values=(3.0, 40.0)),
+        x(2, 3, values=(0.0, 1.0)),
+        x(0, 3),
+    ],
+    bad={"int64": "not implemented for"},
+    refuses_values=[(x(2, values=(-1.0, 1.0)), {}, "non-negative")],
+    grad=False,
+    **NUMBERED,
+)
+op(
+    "binomial",
+    law=binomial_law,
+    samples=[
+        (x(MANY, values=(12.0,)), x(1, values=(0.3,))),
+        (x(MANY, values=(90.0,)), x(1, values=(0.75,))),
+        (x(2, 3, values=(5.0, 0.0, 1.0)), x(3, values=(0.0, 1.0, 0.5))),
+    ],
+    big=[(x(MANY, values=(12.0,)), x(1, values=(0.3,)))],
+    bad={"int64": "not implemented for"},
+    refuses=[((x(2), x(2, dtype="float16")), {}, "floating-point")],
+    grad=False,
+    **NUMBERED,
+)

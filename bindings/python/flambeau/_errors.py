@@ -55,6 +55,10 @@ class UnsupportedError(Error, NotImplementedError):
     pass
 
 
+class LinAlgError(Error):
+    """A matrix is singular, not positive-definite, or not finite."""
+
+
 _CLASSES = {
     1: InvalidArgumentError,
     2: ShapeError,
@@ -72,6 +76,7 @@ _CLASSES = {
     14: DeviceError,
     18: FileError,
     20: UnsupportedError,
+    24: LinAlgError,
 }
 
 

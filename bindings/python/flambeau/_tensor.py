@@ -187,6 +187,26 @@ class Tensor(metaclass=_TensorMeta):
 
         return unique_consecutive(self, return_inverse, return_counts, dim)
 
+    def svd(self, some=True, compute_uv=True):
+        from ._linalg_old import svd
+
+        return svd(self, some, compute_uv)
+
+    def qr(self, some=True):
+        from ._linalg_old import qr
+
+        return qr(self, some)
+
+    def pinverse(self):
+        from ._linalg_old import pinverse
+
+        return pinverse(self)
+
+    def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+        from ._linalg_old import triangular_solve
+
+        return triangular_solve(self, A, upper, transpose, unitriangular)
+
     # ---- autograd
 
     @property

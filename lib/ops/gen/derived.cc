@@ -367,6 +367,117 @@ Tensor stack_out(TensorsView tensors, int64_t dim, const Tensor& out) {
   return into(out, "stack", Into::out, [&] { return ops::stack(tensors, dim); });
 }
 
+Tensor linalg_det_out(const Tensor& A, const Tensor& out) {
+  return into(out, "linalg_det", Into::out, [&] { return ops::linalg_det(A); });
+}
+
+Tensor linalg_inv_out(const Tensor& A, const Tensor& out) {
+  return into(out, "linalg_inv", Into::out, [&] { return ops::linalg_inv(A); });
+}
+
+Tensor linalg_solve_out(const Tensor& A, const Tensor& B, bool left, const Tensor& out) {
+  return into(out, "linalg_solve", Into::out, [&] { return ops::linalg_solve(A, B, left); });
+}
+
+Tensor linalg_solve_triangular_out(const Tensor& A, const Tensor& B, bool upper, bool left, bool
+    unitriangular, const Tensor& out) {
+  return into(out, "linalg_solve_triangular", Into::out, [&] { return
+    ops::linalg_solve_triangular(A, B, upper, left, unitriangular); });
+}
+
+Tensor linalg_cholesky_out(const Tensor& A, bool upper, const Tensor& out) {
+  return into(out, "linalg_cholesky", Into::out, [&] { return ops::linalg_cholesky(A, upper); });
+}
+
+Tensor cholesky_inverse_out(const Tensor& L, bool upper, const Tensor& out) {
+  return into(out, "cholesky_inverse", Into::out, [&] { return ops::cholesky_inverse(L, upper); });
+}
+
+Tensor cholesky_solve_out(const Tensor& B, const Tensor& L, bool upper, const Tensor& out) {
+  return into(out, "cholesky_solve", Into::out, [&] { return ops::cholesky_solve(B, L, upper); });
+}
+
+Tensor linalg_eigvalsh_out(const Tensor& A, std::string_view UPLO, const Tensor& out) {
+  return into(out, "linalg_eigvalsh", Into::out, [&] { return ops::linalg_eigvalsh(A, UPLO); });
+}
+
+Tensor linalg_svdvals_out(const Tensor& A, std::string_view driver, const Tensor& out) {
+  return into(out, "linalg_svdvals", Into::out, [&] { return ops::linalg_svdvals(A, driver); });
+}
+
+Tensor linalg_pinv_out(const Tensor& A, std::optional<double> atol, std::optional<double> rtol, bool
+    hermitian, const Tensor& out) {
+  return into(out, "linalg_pinv", Into::out, [&] { return ops::linalg_pinv(A, atol, rtol,
+    hermitian); });
+}
+
+Tensor linalg_matrix_rank_out(const Tensor& A, std::optional<double> atol, std::optional<double>
+    rtol, bool hermitian, const Tensor& out) {
+  return into(out, "linalg_matrix_rank", Into::out, [&] { return ops::linalg_matrix_rank(A, atol,
+    rtol, hermitian); });
+}
+
+Tensor linalg_matrix_power_out(const Tensor& A, int64_t n, const Tensor& out) {
+  return into(out, "linalg_matrix_power", Into::out, [&] { return ops::linalg_matrix_power(A, n);
+    });
+}
+
+Tensor linalg_multi_dot_out(TensorsView tensors, const Tensor& out) {
+  return into(out, "linalg_multi_dot", Into::out, [&] { return ops::linalg_multi_dot(tensors); });
+}
+
+Tensor linalg_cross_out(const Tensor& input, const Tensor& other, int64_t dim, const Tensor& out) {
+  return into(out, "linalg_cross", Into::out, [&] { return ops::linalg_cross(input, other, dim); });
+}
+
+Tensor linalg_matrix_norm_out(const Tensor& A, double ord, DimsView dim, bool keepdim, Dtype dtype,
+    const Tensor& out) {
+  return into(out, "linalg_matrix_norm", Into::out, [&] { return ops::linalg_matrix_norm(A, ord,
+    dim, keepdim, dtype); });
+}
+
+Tensor linalg_matrix_norm_named_out(const Tensor& A, std::string_view ord, DimsView dim, bool
+    keepdim, Dtype dtype, const Tensor& out) {
+  return into(out, "linalg_matrix_norm_named", Into::out, [&] { return
+    ops::linalg_matrix_norm_named(A, ord, dim, keepdim, dtype); });
+}
+
+Tensor linalg_norm_out(const Tensor& A, std::optional<double> ord, DimsView dim, bool keepdim, Dtype
+    dtype, const Tensor& out) {
+  return into(out, "linalg_norm", Into::out, [&] { return ops::linalg_norm(A, ord, dim, keepdim,
+    dtype); });
+}
+
+Tensor linalg_norm_named_out(const Tensor& A, std::string_view ord, DimsView dim, bool keepdim,
+    Dtype dtype, const Tensor& out) {
+  return into(out, "linalg_norm_named", Into::out, [&] { return ops::linalg_norm_named(A, ord, dim,
+    keepdim, dtype); });
+}
+
+Tensor norm_named_out(const Tensor& input, std::string_view p, DimsView dim, bool keepdim, Dtype
+    dtype, const Tensor& out) {
+  return into(out, "norm_named", Into::out, [&] { return ops::norm_named(input, p, dim, keepdim,
+    dtype); });
+}
+
+Tensor linalg_cond_out(const Tensor& A, std::optional<double> p, const Tensor& out) {
+  return into(out, "linalg_cond", Into::out, [&] { return ops::linalg_cond(A, p); });
+}
+
+Tensor linalg_cond_named_out(const Tensor& A, std::string_view p, const Tensor& out) {
+  return into(out, "linalg_cond_named", Into::out, [&] { return ops::linalg_cond_named(A, p); });
+}
+
+Tensor linalg_lu_solve_out(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool
+    adjoint, const Tensor& out) {
+  return into(out, "linalg_lu_solve", Into::out, [&] { return ops::linalg_lu_solve(LU, pivots, B,
+    left, adjoint); });
+}
+
+Tensor linalg_vecdot_out(const Tensor& x, const Tensor& y, int64_t dim, const Tensor& out) {
+  return into(out, "linalg_vecdot", Into::out, [&] { return ops::linalg_vecdot(x, y, dim); });
+}
+
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out) {
   return into(out, "matmul", Into::out, [&] { return ops::matmul(input, other); });
 }

@@ -131,6 +131,56 @@ class OneHot(Constraint):
         return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
 
+class Multinomial(Constraint):
+    """Vectors of counts whose sum is at most `upper_bound`."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound):
+        self.upper_bound = upper_bound
+
+    def check(self, value):
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+
+class LowerTriangular(Constraint):
+    """Square matrices with 0 above the diagonal."""
+
+    event_dim = 2
+
+    def check(self, value):
+        return (value.tril() == value).flatten(-2).all(-1)
+
+
+class LowerCholesky(LowerTriangular):
+    """Lower triangles with a positive diagonal."""
+
+    def check(self, value):
+        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class Symmetric(Constraint):
+    """Square matrices that equal their transpose."""
+
+    event_dim = 2
+
+    def check(self, value):
+        if value.shape[-1] != value.shape[-2]:
+            return torch.zeros(value.shape[:-2], dtype=torch.bool, device=value.device)
+        return torch.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
+
+
+class PositiveDefinite(Symmetric):
+    """Symmetric matrices whose eigenvalues are positive."""
+
+    def check(self, value):
+        symmetric = super().check(value)
+        if not symmetric.all():
+            return symmetric
+        return torch.linalg.cholesky_ex(value).info == 0
+
+
 class Dependent(Constraint):
     """A set that depends on the other parameters; not checked by itself."""
 
@@ -157,3 +207,6 @@ positive, nonnegative = GreaterThan(0.0), GreaterThanEq(0.0)
 unit_interval, nonnegative_integer = Interval(0.0, 1.0), IntegerGreaterThan(0)
 greater_than, greater_than_eq, less_than = GreaterThan, GreaterThanEq, LessThan
 interval, integer_interval, independent = Interval, IntegerInterval, IndependentConstraint
+lower_triangular, lower_cholesky = LowerTriangular(), LowerCholesky()
+symmetric, positive_definite = Symmetric(), PositiveDefinite()
+multinomial = Multinomial

@@ -6,9 +6,12 @@ import flambeau as torch
 
 from .bernoulli import Bernoulli, Geometric
 from .categorical import Categorical, OneHotCategorical
+from .counts import Binomial, Poisson
 from .distribution import Distribution
+from .gamma import Beta, Dirichlet, Gamma
 from .independent import Independent
 from .location_scale import Laplace, Normal
+from .multivariate_normal import MultivariateNormal, _solved
 from .positive import Exponential, HalfNormal, LogNormal
 from .uniform import Uniform
 
@@ -105,3 +108,52 @@ def _independent(p, q):
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError
     return p._summed(kl_divergence(p.base_dist, q.base_dist))
+
+
+@register_kl(Poisson, Poisson)
+def _poisson(p, q):
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p, q):
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count")
+    success = p.probs * (p.logits - q.logits)
+    found = p.total_count * (success + torch.log1p(-p.probs) - torch.log1p(-q.probs))
+    return torch.where(p.total_count > q.total_count, math.inf, found)
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p, q):
+    a, b = p.concentration, q.concentration
+    rates = b * (p.rate / q.rate).log() + a * (q.rate / p.rate - 1)
+    return rates + torch.lgamma(b) - torch.lgamma(a) + (a - b) * torch.digamma(a)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p, q):
+    a, b = p.concentration, q.concentration
+    total = a.sum(-1)
+    constant = torch.lgamma(total) - torch.lgamma(b.sum(-1))
+    terms = torch.lgamma(b) - torch.lgamma(a)
+    slopes = (a - b) * (torch.digamma(a) - torch.digamma(total).unsqueeze(-1))
+    return constant + (terms + slopes).sum(-1)
+
+
+@register_kl(Beta, Beta)
+def _beta(p, q):
+    return _dirichlet(p._dirichlet(), q._dirichlet())
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate_normal(p, q):
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be "
+            "computed"
+        )
+    spread = torch.linalg.solve_triangular(q._tril, p._tril, upper=False).pow(2).sum((-2, -1))
+    distance = _solved(q._tril, q.loc - p.loc).pow(2).sum(-1)
+    sizes = q._half_log_det() - p._half_log_det()
+    return sizes + 0.5 * (spread + distance - p.event_shape[0])

@@ -329,6 +329,112 @@ pub fn randn_like_with(input: impl Operand, options: RandnLikeOptions) -> Result
     unsafe { made(sys::flam_randn_like(input.raw(), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
 }
 
+/// Gamma variables of rate 1, one per element.
+///
+/// - `input`: their shapes (concentrations), above 0: any size, floating point; gradients are those of the draws at fixed probability, and have no gradient themselves.
+/// - returns: shape and dtype of `input`.
+///
+/// # Errors
+///
+/// [`Status::DTYPE`](crate::Status::DTYPE) where `input` is not floating point; [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH) for another device's generator.
+///
+/// Source: Marsaglia and Tsang, 2000, ACM Trans. Math. Softw. 26; of the gradient: Figurnov, Mohamed and Mnih, 2018, arXiv 1805.08498.
+pub fn standard_gamma(input: impl Operand) -> Result<Tensor> {
+    standard_gamma_with(input, None)
+}
+
+/// Gamma variables of rate 1, one per element.
+///
+/// - `input`: their shapes (concentrations), above 0: any size, floating point; gradients are those of the draws at fixed probability, and have no gradient themselves.
+/// - `generator`: where the numbers come from; default: the default generator of the device.
+/// - returns: shape and dtype of `input`.
+///
+/// # Errors
+///
+/// [`Status::DTYPE`](crate::Status::DTYPE) where `input` is not floating point; [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH) for another device's generator.
+///
+/// Source: Marsaglia and Tsang, 2000, ACM Trans. Math. Softw. 26; of the gradient: Figurnov, Mohamed and Mnih, 2018, arXiv 1805.08498.
+pub fn standard_gamma_with(
+    input: impl Operand,
+    generator: Option<&mut Generator>,
+) -> Result<Tensor> {
+    crate::open_library()?;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_standard_gamma(input.raw(), generator.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// Counts of events, one per element.
+///
+/// - `input`: mean counts, not negative: any size, floating point; gradients are 0.
+/// - returns: shape and dtype of `input`; NaN where the mean is negative.
+///
+/// # Errors
+///
+/// [`Status::DTYPE`](crate::Status::DTYPE) where `input` is not floating point; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) on the cpu for a negative mean; [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH) for another device's generator.
+///
+/// Source: Knuth, 1969, Seminumerical Algorithms, 3.4.1; above 10 Hoermann, 1993, Insurance: Mathematics and Economics 12.
+pub fn poisson(input: impl Operand) -> Result<Tensor> {
+    poisson_with(input, None)
+}
+
+/// Counts of events, one per element.
+///
+/// - `input`: mean counts, not negative: any size, floating point; gradients are 0.
+/// - `generator`: where the numbers come from; default: the default generator of the device.
+/// - returns: shape and dtype of `input`; NaN where the mean is negative.
+///
+/// # Errors
+///
+/// [`Status::DTYPE`](crate::Status::DTYPE) where `input` is not floating point; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) on the cpu for a negative mean; [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH) for another device's generator.
+///
+/// Source: Knuth, 1969, Seminumerical Algorithms, 3.4.1; above 10 Hoermann, 1993, Insurance: Mathematics and Economics 12.
+pub fn poisson_with(input: impl Operand, generator: Option<&mut Generator>) -> Result<Tensor> {
+    crate::open_library()?;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_poisson(input.raw(), generator.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// Counts of successes in independent trials, one per element.
+///
+/// - `count`: numbers of trials, not negative and whole: any size, floating point; gradients are 0.
+/// - `prob`: probabilities of success, from 0 to 1: dtype of `count`, broadcasts with it.
+/// - returns: the broadcast shape, dtype of `count`; NaN where an operand is out of its range.
+///
+/// # Errors
+///
+/// [`Status::DTYPE`](crate::Status::DTYPE) where an operand is not floating point or the dtypes differ; [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: sums of waiting times (Devroye, 1986, X.4.3); where 10 successes are expected Hoermann, 1993, J. Stat. Comput. Simul. 46.
+pub fn binomial(count: impl Operand, prob: impl Operand) -> Result<Tensor> {
+    binomial_with(count, prob, None)
+}
+
+/// Counts of successes in independent trials, one per element.
+///
+/// - `count`: numbers of trials, not negative and whole: any size, floating point; gradients are 0.
+/// - `prob`: probabilities of success, from 0 to 1: dtype of `count`, broadcasts with it.
+/// - `generator`: where the numbers come from; default: the default generator of the device.
+/// - returns: the broadcast shape, dtype of `count`; NaN where an operand is out of its range.
+///
+/// # Errors
+///
+/// [`Status::DTYPE`](crate::Status::DTYPE) where an operand is not floating point or the dtypes differ; [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: sums of waiting times (Devroye, 1986, X.4.3); where 10 successes are expected Hoermann, 1993, J. Stat. Comput. Simul. 46.
+pub fn binomial_with(
+    count: impl Operand,
+    prob: impl Operand,
+    generator: Option<&mut Generator>,
+) -> Result<Tensor> {
+    crate::open_library()?;
+    let count = count.hold();
+    let prob = prob.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_binomial(count.raw(), prob.raw(), generator.map_or(null_mut(), |v| v.raw()))) }
+}
+
 /// Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
 ///
 /// - `input`: \[n, c, ...\], floating point.

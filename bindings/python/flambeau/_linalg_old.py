@@ -1,0 +1,47 @@
+"""Linear algebra in spellings that torch has had before `torch.linalg`; old programs use them."""
+
+from ._call import _result
+from ._gen.ops import LINALG as _LINALG
+
+_SVD = _result("svd", ("U", "S", "V"))
+_QR = _result("qr", ("Q", "R"))
+_TRIANGULAR = _result("triangular_solve", ("solution", "cloned_coefficient"))
+
+
+def svd(input, some=True, compute_uv=True, *, out=None):
+    """Singular value decomposition with V instead of its transpose: `input = U diag(S) V^T`."""
+    if compute_uv:
+        U, S, Vh = _LINALG["svd"](input, not some)
+        found = _SVD(U, S, Vh.transpose(-2, -1))
+    else:
+        m, n = input.shape[-2:]
+        S = _LINALG["svdvals"](input)
+        U, V = input.new_zeros((*input.shape[:-1], m)), input.new_zeros((*S.shape[:-1], n, n))
+        found = _SVD(U, S, V)
+    return found if out is None else _SVD(*(o.copy_(t) for o, t in zip(out, found)))
+
+
+def qr(input, some=True, *, out=None):
+    """The old spelling of `linalg.qr`, without the mode "r"."""
+    return _QR(*_LINALG["qr"](input, "reduced" if some else "complete", out=out))
+
+
+def pinverse(input, rcond=1e-15):
+    """The old spelling of `linalg.pinv`."""
+    from .linalg import pinv
+
+    return pinv(input, rcond)
+
+
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+    """The old spelling of `linalg.solve_triangular`, which also returns a copy of `A`."""
+    matrix = A.transpose(-2, -1) if transpose else A
+    solve = _LINALG["solve_triangular"]
+    found = solve(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
+    found = _TRIANGULAR(found, A.clone())
+    return found if out is None else _TRIANGULAR(*(o.copy_(t) for o, t in zip(out, found)))
+
+
+def lu_solve(b, LU_data, LU_pivots, *, out=None):
+    """The old spelling of `linalg.lu_solve`."""
+    return _LINALG["lu_solve"](LU_data, LU_pivots, b, out=out)

@@ -1,0 +1,156 @@
+"""Distributions over counts: Poisson, Binomial, Multinomial."""
+
+import functools
+
+import flambeau as torch
+from flambeau.nn import functional as F
+
+from . import constraints
+from .bernoulli import _Trial
+from .categorical import Categorical
+from .distribution import Distribution, broadcast, probs_or_logits
+
+
+class Poisson(Distribution):
+    """The number of events where `rate` are expected."""
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, rate, validate_args=None):
+        self.rate, scalars = broadcast(rate)
+        super().__init__(() if scalars else self.rate.size(), (), validate_args)
+
+    mean = variance = property(lambda self: self.rate)
+    mode = property(lambda self: self.rate.floor())
+
+    def expand(self, batch_shape, _instance=None):
+        return self._like(batch_shape, rate=self.rate.expand(batch_shape))
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        rate, value = torch.broadcast_tensors(self.rate, value)
+        return torch.xlogy(value, rate) - rate - torch.lgamma(value + 1)
+
+
+class Binomial(_Trial):
+    """The number of successes in `total_count` trials."""
+
+    arg_constraints = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    has_enumerate_support = True
+
+    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+        self._name = probs_or_logits(probs, logits)
+        given = logits if probs is None else probs
+        self.total_count, given, _ = broadcast(total_count, given)
+        self.total_count = self.total_count.to(given.dtype)
+        setattr(self, self._name, given)
+        Distribution.__init__(self, given.size(), (), validate_args)
+
+    support = property(lambda self: constraints.IntegerInterval(0, self.total_count))
+    mean = property(lambda self: self.total_count * self.probs)
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+    param_shape = property(lambda self: self._given.size())
+
+    @property
+    def mode(self):
+        found = ((self.total_count + 1) * self.probs).floor()
+        return torch.minimum(found, self.total_count)
+
+    def expand(self, batch_shape, _instance=None):
+        given = {self._name: self._given.expand(batch_shape), "_name": self._name}
+        return self._like(batch_shape, total_count=self.total_count.expand(batch_shape), **given)
+
+    def sample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        with torch.no_grad():
+            return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        n = self.total_count
+        chosen = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)
+        # n log(1 + e^logits), which the logits leave where they are great
+        return chosen + value * self.logits - n * F.softplus(self.logits)
+
+    def entropy(self):
+        values = self.enumerate_support(False)
+        found = self.log_prob(values)
+        return -(found.exp() * found).sum(0)
+
+    def enumerate_support(self, expand=True):
+        total = int(self.total_count.max())
+        if not self.total_count.min() == total:
+            raise NotImplementedError(
+                "Inhomogeneous total count not supported by `enumerate_support`."
+            )
+        like = {"dtype": self._given.dtype, "device": self._given.device}
+        values = torch.arange(1 + total, **like).view(-1, *[1] * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values
+
+    def _shown_parameters(self):
+        return ["total_count", self._name]
+
+
+class Multinomial(Distribution):
+    """How often each category comes up in `total_count` draws."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        self._categorical = Categorical(probs=probs, logits=logits)
+        super().__init__(self._categorical.batch_shape, self.probs.shape[-1:], validate_args)
+
+    probs = property(lambda self: self._categorical.probs)
+    logits = property(lambda self: self._categorical.logits)
+    mean = property(lambda self: self.probs * self.total_count)
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+    param_shape = property(lambda self: self._categorical.param_shape)
+
+    @functools.cached_property
+    def support(self):
+        return constraints.Multinomial(self.total_count)
+
+    def expand(self, batch_shape, _instance=None):
+        inner = self._categorical.expand(batch_shape)
+        return self._like(batch_shape, total_count=self.total_count, _categorical=inner)
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            drawn = self._categorical.sample((self.total_count, *sample_shape))
+            drawn = drawn.movedim(0, -1)
+            counts = self.probs.new_zeros(self._extended_shape(sample_shape))
+            return counts.scatter_add(-1, drawn, torch.ones_like(drawn, dtype=counts.dtype))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = torch.broadcast_tensors(self.logits, value)
+        logits = torch.where((value == 0) & (logits == -float("inf")), 0.0, logits)
+        ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
+        return ways + (logits * value).sum(-1)
+
+    def entropy(self):
+        n = torch.tensor(self.total_count, dtype=self.probs.dtype, device=self.probs.device)
+        single = n * self._categorical.entropy() - torch.lgamma(n + 1)
+        values = torch.arange(1, self.total_count + 1, dtype=n.dtype, device=n.device)
+        values = values.view(-1, *[1] * self.probs.dim())
+        binomial = Binomial(self.total_count, self.probs, validate_args=False)
+        weights = binomial.log_prob(values).exp()
+        return single + (weights * torch.lgamma(values + 1)).sum((0, -1))
+
+    def __repr__(self):
+        return f"Multinomial(total_count: {self.total_count}, probs: {self.probs.size()})"

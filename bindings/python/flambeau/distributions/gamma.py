@@ -1,0 +1,226 @@
+"""Distributions made of gamma variables: Gamma, Chi2, Beta, Dirichlet, StudentT.
+
+Samples are differentiable: a gamma variable follows its concentration at fixed probability.
+Source of the formulas: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 2nd ed."""
+
+import math
+
+import flambeau as torch
+
+from . import constraints
+from .distribution import Distribution, broadcast
+
+
+def gamma_variable(concentration, shape):
+    """Gamma variables of rate 1, above 0 so that their logarithms are finite."""
+    drawn = torch._standard_gamma(concentration.expand(shape))
+    return drawn.clamp(min=torch.finfo(drawn.dtype).tiny)
+
+
+class Gamma(Distribution):
+    """The gamma distribution: waiting times for `concentration` events at `rate` per unit."""
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, concentration, rate, validate_args=None):
+        self.concentration, self.rate, scalars = broadcast(concentration, rate)
+        super().__init__(() if scalars else self.rate.size(), (), validate_args)
+
+    mean = property(lambda self: self.concentration / self.rate)
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = property(lambda self: self.concentration / self.rate**2)
+
+    def expand(self, batch_shape, _instance=None):
+        concentration, rate = self.concentration.expand(batch_shape), self.rate.expand(batch_shape)
+        return self._like(batch_shape, concentration=concentration, rate=rate)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        return gamma_variable(self.concentration, shape) / self.rate
+
+    def log_prob(self, value):
+        value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
+        if self._validate_args:
+            self._validate_sample(value)
+        a = self.concentration
+        scaled = torch.xlogy(a, self.rate) + torch.xlogy(a - 1, value)
+        return scaled - self.rate * value - torch.lgamma(a)
+
+    def entropy(self):
+        a = self.concentration
+        return a - self.rate.log() + torch.lgamma(a) + (1 - a) * torch.digamma(a)
+
+
+class Chi2(Gamma):
+    """The sum of squares of `df` standard normal variables."""
+
+    arg_constraints = {"df": constraints.positive}
+
+    def __init__(self, df, validate_args=None):
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    df = property(lambda self: self.concentration * 2)
+
+    def _shown_parameters(self):
+        return ["df"]
+
+
+class Beta(Distribution):
+    """The share of the first of two gamma variables in their sum."""
+
+    arg_constraints = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(self, concentration1, concentration0, validate_args=None):
+        self.concentration1, self.concentration0, scalars = broadcast(
+            concentration1, concentration0
+        )
+        super().__init__(() if scalars else self.concentration1.size(), (), validate_args)
+
+    _total = property(lambda self: self.concentration1 + self.concentration0)
+    mean = property(lambda self: self.concentration1 / self._total)
+
+    @property
+    def mode(self):
+        return self._dirichlet().mode[..., 0]
+
+    @property
+    def variance(self):
+        total = self._total
+        return self.concentration1 * self.concentration0 / (total**2 * (total + 1))
+
+    def _dirichlet(self):
+        both = torch.stack([self.concentration1, self.concentration0], -1)
+        return Dirichlet(both, validate_args=False)
+
+    def expand(self, batch_shape, _instance=None):
+        first = self.concentration1.expand(batch_shape)
+        second = self.concentration0.expand(batch_shape)
+        return self._like(batch_shape, concentration1=first, concentration0=second)
+
+    def rsample(self, sample_shape=()):
+        return self._dirichlet().rsample(sample_shape)[..., 0]
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._dirichlet().log_prob(torch.stack([value, 1 - value], -1))
+
+    def entropy(self):
+        return self._dirichlet().entropy()
+
+
+class Dirichlet(Distribution):
+    """Shares of gamma variables with given concentrations in their sum."""
+
+    arg_constraints = {"concentration": constraints.IndependentConstraint(constraints.positive, 1)}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, concentration, validate_args=None):
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
+
+    @property
+    def mean(self):
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self):
+        above = (self.concentration - 1).clamp(min=0)
+        found = above / above.sum(-1, True)
+        flat = (self.concentration < 1).all(-1, keepdim=True)
+        greatest = self.concentration.argmax(-1, keepdim=True)
+        one = torch.zeros_like(found).scatter(-1, greatest, 1.0)
+        return torch.where(flat, one, found)
+
+    @property
+    def variance(self):
+        a, total = self.concentration, self.concentration.sum(-1, True)
+        return a * (total - a) / (total**2 * (total + 1))
+
+    def expand(self, batch_shape, _instance=None):
+        shape = torch.Size((*batch_shape, *self._event_shape))
+        return self._like(batch_shape, concentration=self.concentration.expand(shape))
+
+    def rsample(self, sample_shape=()):
+        drawn = gamma_variable(self.concentration, self._extended_shape(sample_shape))
+        return drawn / drawn.sum(-1, True)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        a = self.concentration
+        constant = torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
+        return torch.xlogy(a - 1, value).sum(-1) + constant
+
+    def entropy(self):
+        a, k = self.concentration, self.concentration.size(-1)
+        total = a.sum(-1)
+        constant = torch.lgamma(a).sum(-1) - torch.lgamma(total)
+        slopes = ((a - 1) * torch.digamma(a)).sum(-1)
+        return constant - (k - total) * torch.digamma(total) - slopes
+
+
+class StudentT(Distribution):
+    """A normal variable over the root of an independent Chi2 variable over its `df`."""
+
+    arg_constraints = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
+        self.df, self.loc, self.scale, _ = broadcast(df, loc, scale)
+        super().__init__(self.df.size(), (), validate_args)
+
+    mode = property(lambda self: self.loc)
+
+    @property
+    def mean(self):
+        return torch.where(self.df <= 1, math.nan, self.loc)
+
+    @property
+    def variance(self):
+        found = self.scale**2 * self.df / (self.df - 2)
+        return torch.where(
+            self.df > 2, found, torch.where(self.df > 1, math.inf, torch.full_like(found, math.nan))
+        )
+
+    def expand(self, batch_shape, _instance=None):
+        parameters = {n: getattr(self, n).expand(batch_shape) for n in ("df", "loc", "scale")}
+        return self._like(batch_shape, **parameters)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        normal = torch.randn(shape, dtype=self.df.dtype, device=self.df.device)
+        chi2 = 2 * gamma_variable(self.df / 2, shape)
+        return self.loc + self.scale * normal * torch.rsqrt(chi2 / self.df)
+
+    def _log_constant(self):
+        half = self.df / 2
+        beta = torch.lgamma(half) - torch.lgamma(half + 0.5)
+        return 0.5 * self.df.log() + 0.5 * math.log(math.pi) + beta
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        y = (value - self.loc) / self.scale
+        constant = self.scale.log() + self._log_constant()
+        return -0.5 * (self.df + 1) * torch.log1p(y**2 / self.df) - constant
+
+    def entropy(self):
+        half = self.df / 2
+        slopes = torch.digamma(half + 0.5) - torch.digamma(half)
+        return self.scale.log() + 0.5 * (self.df + 1) * slopes + self._log_constant()

@@ -1,0 +1,133 @@
+"""Normal vectors: MultivariateNormal, whose Cholesky factor carries everything."""
+
+import functools
+import math
+
+import flambeau as torch
+
+from . import constraints
+from .distribution import Distribution
+
+
+class MultivariateNormal(Distribution):
+    """Normal vectors around `loc`, with a covariance, its inverse (precision) or its lower
+    Cholesky factor (`scale_tril`), of which one is given."""
+
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self,
+        loc,
+        covariance_matrix=None,
+        precision_matrix=None,
+        scale_tril=None,
+        validate_args=None,
+    ):
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        given = {
+            "covariance_matrix": covariance_matrix,
+            "precision_matrix": precision_matrix,
+            "scale_tril": scale_tril,
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        if len(given) != 1:
+            raise ValueError(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
+                "specified."
+            )
+        ((self._name, matrix),) = given.items()
+        if matrix.dim() < 2:
+            raise ValueError(
+                f"{self._name} must be at least two-dimensional, with optional leading batch "
+                "dimensions"
+            )
+        batch = torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
+        self._set(loc.expand((*batch, -1)), matrix.expand((*batch, -1, -1)))
+        super().__init__(batch, self.loc.shape[-1:], validate_args)
+        if self._name == "scale_tril":
+            self._tril = matrix
+        elif self._name == "covariance_matrix":
+            self._tril = torch.linalg.cholesky(matrix)
+        else:
+            self._tril = _factor_of_inverse(matrix)
+
+    def _set(self, loc, matrix):
+        self.loc = loc
+        setattr(self, self._name, matrix)
+
+    mean = mode = property(lambda self: self.loc)
+
+    def _expanded(self, matrix):
+        n = self._event_shape[0]
+        return matrix.expand((*self._batch_shape, n, n))
+
+    @functools.cached_property
+    def scale_tril(self):
+        """The lower triangle whose square is the covariance."""
+        return self._expanded(self._tril)
+
+    @functools.cached_property
+    def covariance_matrix(self):
+        """Expected products of distances from the mean."""
+        return self._expanded(self._tril @ self._tril.mT)
+
+    @functools.cached_property
+    def precision_matrix(self):
+        """The inverse of the covariance."""
+        return self._expanded(torch.cholesky_inverse(self._tril))
+
+    @property
+    def variance(self):
+        found = self._tril.pow(2).sum(-1)
+        return found.expand((*self._batch_shape, *self._event_shape))
+
+    def expand(self, batch_shape, _instance=None):
+        n = self._event_shape[0]
+        matrix = getattr(self, self._name).expand((*batch_shape, n, n))
+        loc = self.loc.expand((*batch_shape, n))
+        given = {"loc": loc, self._name: matrix, "_name": self._name, "_tril": self._tril}
+        return self._like(batch_shape, **given)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        normal = torch.randn(shape, dtype=self.loc.dtype, device=self.loc.device)
+        return self.loc + (self._tril @ normal.unsqueeze(-1)).squeeze(-1)
+
+    def _half_log_det(self):
+        return self._tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        squares = _solved(self._tril, value - self.loc).pow(2).sum(-1)
+        constant = self._event_shape[0] * math.log(2 * math.pi)
+        return -0.5 * (constant + squares) - self._half_log_det()
+
+    def entropy(self):
+        constant = 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi))
+        return (constant + self._half_log_det()).expand(self._batch_shape)
+
+    def _shown_parameters(self):
+        return ["loc", self._name]
+
+
+def _solved(tril, x):
+    """L^-1 x for vectors x, whose leading sizes broadcast with the factors'."""
+    return torch.linalg.solve_triangular(tril, x.unsqueeze(-1), upper=False).squeeze(-1)
+
+
+def _factor_of_inverse(precision):
+    """The lower Cholesky factor of the inverse: turned by a half, an upper factor is a lower one
+    whose inverse is what is wanted."""
+    turned = torch.linalg.cholesky(precision.flip((-2, -1)))
+    upper = turned.flip((-2, -1)).mT
+    one = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
+    return torch.linalg.solve_triangular(upper, one, upper=False)

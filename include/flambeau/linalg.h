@@ -1,0 +1,556 @@
+/* Linear algebra: factorizations of matrices, and what they answer: solutions, inverses,
+ * determinants, ranks, norms of matrices.
+ *
+ * Matrices are the last two dimensions, batches the others. Factorizations run on the host, so a
+ * tensor of another device is waited for, copied there and its factors back; products run where the
+ * tensors are. Errors of dtype: f32 and f64 only; convert others first.
+ * namespace: ops
+ */
+#ifndef FLAMBEAU_LINALG_H
+#define FLAMBEAU_LINALG_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Determinant.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - returns: [...]; 1 where n is 0.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.det torch.det Tensor.det")
+    FLAM_OUT flam_tensor *flam_linalg_det(
+    const flam_tensor *A);
+
+/** Sign of the determinant and logarithm of its magnitude.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `out_sign`: [...]: 1, -1 or 0; carries no gradient.
+ * - `out_logabsdet`: [...]; -inf where the matrix is singular.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("torch.linalg.slogdet torch.slogdet Tensor.slogdet")
+    flam_status flam_linalg_slogdet(
+    const flam_tensor *A, flam_tensor **out_sign, flam_tensor **out_logabsdet);
+
+/** Logarithm of the determinant.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - returns: [...]; NaN where the determinant is negative, -inf where it is 0.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_tensor *flam_logdet(
+    const flam_tensor *A);
+
+/** Inverse.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - returns: shape of `A`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
+ * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.3.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("torch.linalg.inv torch.inverse Tensor.inverse") FLAM_AUTOCAST("cpu=f32")
+    FLAM_OUT flam_tensor *flam_linalg_inv(
+    const flam_tensor *A);
+
+/** Inverse, with a number per matrix that says whether there is one.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `check_errors`: whether a singular matrix is an error; default false.
+ * - `out_inverse`: shape of `A`; not to be used where info is not 0.
+ * - `out_info`: [...] int32: 0, or which pivot is 0, from 1.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` where `check_errors` and a matrix is singular.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.inv_ex") FLAM_AUTOCAST("cpu=f32")
+    flam_status flam_linalg_inv_ex(
+    const flam_tensor *A, FLAM_KEYWORD flam_bool check_errors FLAM_DEFAULT(0),
+    flam_tensor **out_inverse, flam_tensor **out_info);
+
+/** Solution of a square system of equations, by LU with row pivots.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading
+ *   sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+ * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+ * - returns: the broadcast shape of `B`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
+ * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.solve") FLAM_AUTOCAST("cpu=f32")
+    FLAM_OUT flam_tensor *flam_linalg_solve(
+    const flam_tensor *A, const flam_tensor *B, FLAM_KEYWORD flam_bool left FLAM_DEFAULT(1));
+
+/** Solution of a square system, with a number per matrix that says whether there is one.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading
+ *   sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+ * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+ * - `check_errors`: whether a singular matrix is an error; default false.
+ * - `out_result`: the broadcast shape of `B`; not to be used where info is not 0.
+ * - `out_info`: [...] int32: 0, or which pivot is 0, from 1.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` where `check_errors` and a matrix is singular.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.solve_ex")
+    flam_status flam_linalg_solve_ex(
+    const flam_tensor *A, const flam_tensor *B, FLAM_KEYWORD flam_bool left FLAM_DEFAULT(1),
+    flam_bool check_errors FLAM_DEFAULT(0), flam_tensor **out_result, flam_tensor **out_info);
+
+/** Solution of a system of equations whose matrix is a triangle.
+ *
+ * - `A`: [..., n, n], f32 or f64; the other triangle is not read.
+ * - `B`: [..., n, k], dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false:
+ *   [..., k, n].
+ * - `upper`: whether `A` is an upper triangle, else a lower one.
+ * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+ * - `unitriangular`: whether the diagonal counts as 1 and is not read; default false.
+ * - returns: the broadcast shape of `B`; not finite where a diagonal element is 0.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.solve_triangular") FLAM_OUT
+    flam_tensor *flam_linalg_solve_triangular(
+    const flam_tensor *A, const flam_tensor *B, FLAM_KEYWORD flam_bool upper,
+    flam_bool left FLAM_DEFAULT(1), flam_bool unitriangular FLAM_DEFAULT(0));
+
+/** Cholesky factor of a symmetric positive-definite matrix, `A = L L^T`.
+ *
+ * - `A`: [..., n, n], f32 or f64; one triangle is read.
+ * - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
+ * - returns: shape of `A`, 0 beyond the triangle.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` naming the first matrix that is not positive-definite.
+ * - source: of the gradient: Murray, 2016, arXiv 1602.07527.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("torch.linalg.cholesky torch.cholesky Tensor.cholesky") FLAM_AUTOCAST("cpu=f32")
+    FLAM_OUT flam_tensor *flam_linalg_cholesky(
+    const flam_tensor *A, flam_bool upper FLAM_DEFAULT(0));
+
+/** Cholesky factor, with a number per matrix that says whether there is one.
+ *
+ * - `A`: [..., n, n], f32 or f64; one triangle is read.
+ * - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
+ * - `check_errors`: whether a matrix that is not positive-definite is an error; default false.
+ * - `out_L`: shape of `A`; not to be used where info is not 0.
+ * - `out_info`: [...] int32: 0, or the order of the first minor that is not positive.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_LINALG` where `check_errors` and a factor does not exist.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cholesky_ex")
+    FLAM_AUTOCAST("cpu=f32") flam_status flam_linalg_cholesky_ex(
+    const flam_tensor *A, FLAM_KEYWORD flam_bool upper FLAM_DEFAULT(0),
+    flam_bool check_errors FLAM_DEFAULT(0), flam_tensor **out_L, flam_tensor **out_info);
+
+/** Inverse of `L L^T`.
+ *
+ * - `L`: [..., n, n], f32 or f64: a lower triangle.
+ * - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+ * - returns: shape of `L`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cpu=f32")
+    FLAM_OUT flam_tensor *flam_cholesky_inverse(
+    const flam_tensor *L, flam_bool upper FLAM_DEFAULT(0));
+
+/** Solution of `L L^T X = B`.
+ *
+ * - `B`: [..., n, k], f32 or f64.
+ * - `L`: [..., n, n], dtype of `B`: a lower triangle; leading sizes broadcast.
+ * - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+ * - returns: the broadcast shape of `B`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cpu=f32")
+    FLAM_OUT flam_tensor *flam_cholesky_solve(
+    const flam_tensor *B, const flam_tensor *L, flam_bool upper FLAM_DEFAULT(0));
+
+/** Orthogonal matrix and upper triangle whose product is the matrix, by Householder's
+ * reflections.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `mode`: "reduced" (default): [..., m, k] and [..., k, n], k the lesser of m and n;
+ *   "complete": [..., m, m] and [..., m, n], without gradient where m > n; "r": R as reduced, Q
+ *   [0], without gradient.
+ * - `out_Q`: columns are orthonormal.
+ * - `out_R`: 0 below the diagonal.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` below two dimensions; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another mode.
+ * - source: of the gradient: Walter, Lehmann and Lamour, 2012, On evaluating higher-order
+ *   derivatives of the QR decomposition; Roberts and Roberts, 2020, arXiv 2009.10071.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.qr") FLAM_AUTOCAST("cpu=f32")
+    flam_status flam_linalg_qr(
+    const flam_tensor *A, const char *mode FLAM_DEFAULT("reduced"), flam_tensor **out_Q,
+    flam_tensor **out_R);
+
+/** Eigenvalues and eigenvectors of a symmetric matrix, `A = V diag(values) V^T`.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `UPLO`: which triangle is read, "L" (default) or "U".
+ * - `out_eigenvalues`: [..., n], rising.
+ * - `out_eigenvectors`: [..., n, n]: its columns; their gradient exists where no eigenvalues are
+ *   equal.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another `UPLO`; `FLAM_ERROR_LINALG` where `A` is not
+ *   finite.
+ * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.1.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.eigh") FLAM_AUTOCAST("cpu=f32")
+    flam_status flam_linalg_eigh(
+    const flam_tensor *A, const char *UPLO FLAM_DEFAULT("L"), flam_tensor **out_eigenvalues,
+    flam_tensor **out_eigenvectors);
+
+/** Eigenvalues of a symmetric matrix.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `UPLO`: which triangle is read, "L" (default) or "U".
+ * - returns: [..., n], rising.
+ * - errors: as `flam_linalg_eigh`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.eigvalsh")
+    FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor *flam_linalg_eigvalsh(
+    const flam_tensor *A, const char *UPLO FLAM_DEFAULT("L"));
+
+/** Singular value decomposition, `A = U diag(S) Vh`.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `full_matrices`: whether U is [..., m, m] and Vh [..., n, n]; default true.
+ * - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all
+ *   take the same way; default none.
+ * - `out_U`: [..., m, m], or [..., m, k], k the lesser of m and n.
+ * - `out_S`: [..., k], falling.
+ * - `out_Vh`: [..., n, n], or [..., k, n].
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` below two dimensions; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_LINALG`
+ *   where `A` is not finite; `FLAM_ERROR_INVALID_ARGUMENT` for a driver on the cpu.
+ * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.2; Seeger,
+ *   Hetzel, Dai, Meissner and Lawrence, 2017, arXiv 1710.08717.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.svd") FLAM_AUTOCAST("cpu=f32")
+    flam_status flam_linalg_svd(
+    const flam_tensor *A, flam_bool full_matrices FLAM_DEFAULT(1),
+    FLAM_KEYWORD FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL), flam_tensor **out_U,
+    flam_tensor **out_S, flam_tensor **out_Vh);
+
+/** Singular values.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all
+ *   take the same way; default none.
+ * - returns: [..., k], falling, k the lesser of m and n.
+ * - errors: as `flam_linalg_svd`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.svdvals")
+    FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor *flam_linalg_svdvals(
+    const flam_tensor *A, FLAM_KEYWORD FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL));
+
+/** Moore and Penrose's inverse.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `atol`: values up to it count as 0; default 0.
+ * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
+ *   else the greater of m and n times the distance from 1 to the next number.
+ * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+ * - returns: [..., n, m].
+ * - errors: as `flam_linalg_svd`.
+ * - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.pinv") FLAM_OUT
+    flam_tensor *flam_linalg_pinv(
+    const flam_tensor *A, FLAM_KEYWORD FLAM_NULLABLE const double *atol FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const double *rtol FLAM_DEFAULT(NULL), flam_bool hermitian FLAM_DEFAULT(0));
+
+/** Number of singular values that are not 0.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `atol`: values up to it count as 0; default 0.
+ * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
+ *   else the greater of m and n times the distance from 1 to the next number.
+ * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+ * - returns: [...] int64.
+ * - errors: as `flam_linalg_svd`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.matrix_rank")
+    FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor *flam_linalg_matrix_rank(
+    const flam_tensor *A, FLAM_KEYWORD FLAM_NULLABLE const double *atol FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const double *rtol FLAM_DEFAULT(NULL), flam_bool hermitian FLAM_DEFAULT(0));
+
+/** The shortest solutions with the least squares of `A X - B`.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `B`: [..., m, k], or [..., m] as one column per matrix of `A`, dtype of `A`; leading sizes
+ *   broadcast.
+ * - `rcond`: values up to it times the greatest count as 0; default: the greater of m and n times
+ *   the distance from 1 to the next number.
+ * - `driver`: "gelsy" (default on the cpu; by orthogonal factors), "gels" (the same, default
+ *   elsewhere; `A` has full rank), "gelsd" or "gelss" (by singular values).
+ * - `out_solution`: [..., n, k].
+ * - `out_residuals`: [..., k]: sums of squares where m > n, all ranks are n and the driver is not
+ *   "gelsy", else [0].
+ * - `out_rank`: [...] int64; [0] for "gels".
+ * - `out_singular_values`: [..., k] for "gelsd" and "gelss", else [0].
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another
+ *   driver; `FLAM_ERROR_LINALG` where "gels" finds a lower rank.
+ * - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lstsq") FLAM_AUTOCAST("cpu=f32")
+    flam_status flam_linalg_lstsq(
+    const flam_tensor *A, const flam_tensor *B,
+    FLAM_NULLABLE const double *rcond FLAM_DEFAULT(NULL),
+    FLAM_KEYWORD FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL), flam_tensor **out_solution,
+    flam_tensor **out_residuals, flam_tensor **out_rank, flam_tensor **out_singular_values);
+
+/** Product of a matrix with itself, `n` factors.
+ *
+ * - `A`: [..., m, m], floating point; f32 or f64 where `n` is negative.
+ * - `n`: how many; 0 makes the identity, a negative one takes the inverse.
+ * - returns: shape of `A`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_LINALG` for a
+ *   singular matrix and a negative `n`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("torch.linalg.matrix_power torch.matrix_power Tensor.matrix_power") FLAM_OUT
+    flam_tensor *flam_linalg_matrix_power(
+    const flam_tensor *A, int64_t n);
+
+/** Product of matrices, in the order with the fewest multiplications.
+ *
+ * - `tensors`: at least two matrices; the first and the last may be vectors.
+ * - returns: 2-d; 1-d where one end is a vector, 0-d where both are.
+ * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes
+ *   differ.
+ * - source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 15.2.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.multi_dot torch.chain_matmul")
+    FLAM_AUTOCAST("cuda=lower") FLAM_OUT flam_tensor *flam_linalg_multi_dot(
+    FLAM_VARIADIC const flam_tensor *const *tensors, size_t n_tensors);
+
+/** Cross product of vectors of 3 along a dimension.
+ *
+ * - `input`: size 3 along `dim`.
+ * - `other`: broadcasts with `input`; size 3 along `dim`.
+ * - `dim`: the dimension of the vectors; default -1.
+ * - returns: the broadcast shape.
+ * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cross") FLAM_OUT
+    flam_tensor *flam_linalg_cross(
+    const flam_tensor *input, const flam_tensor *other,
+    FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
+
+/** Norm of a matrix by number: 1 and -1 the greatest and least sum of a column's magnitudes, inf
+ * and -inf of a row's, 2 and -2 the greatest and least singular value.
+ *
+ * - `A`: at least 2-d, floating point; f32 or f64 for 2 and -2.
+ * - `ord`: which norm.
+ * - `dim`: the two dimensions of the matrices; default the last two.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `A`'s.
+ * - returns: `A`'s shape without the two dimensions.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.matrix_norm")
+    FLAM_AUTOCAST("cuda=f32") FLAM_OUT flam_tensor *flam_linalg_matrix_norm(
+    const flam_tensor *A, double ord, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
+    size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** Norm of a matrix by name: "fro" the root of the sum of squares, "nuc" the sum of singular
+ * values.
+ *
+ * - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
+ * - `ord`: which norm; default "fro".
+ * - `dim`: the two dimensions of the matrices; default the last two.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `A`'s.
+ * - returns: `A`'s shape without the two dimensions.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.matrix_norm")
+    FLAM_AUTOCAST("cuda=f32") FLAM_OUT flam_tensor *flam_linalg_matrix_norm_named(
+    const flam_tensor *A, const char *ord FLAM_DEFAULT("fro"),
+    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
+    flam_bool keepdim FLAM_DEFAULT(0),
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** Norm of a vector or a matrix.
+ *
+ * - `A`: any shape, floating point.
+ * - `ord`: of a vector where `dim` names one dimension or `A` has one, else of a matrix; default:
+ *   the root of the sum of all squares.
+ * - `dim`: one dimension or two; default: all of a vector or matrix.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `A`'s.
+ * - returns: `A`'s shape without the dimensions.
+ * - errors: `FLAM_ERROR_SHAPE` where `ord` is given without `dim` and `A` has more than two
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.norm") FLAM_OUT
+    flam_tensor *flam_linalg_norm(
+    const flam_tensor *A, FLAM_NULLABLE const double *ord FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
+    flam_bool keepdim FLAM_DEFAULT(0),
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** Norm of a matrix by name, "fro" or "nuc", wherever it stands in a tensor.
+ *
+ * - `A`: 2-d where `dim` is not given, floating point.
+ * - `ord`: which norm.
+ * - `dim`: two dimensions; default: all of a matrix.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `A`'s.
+ * - returns: `A`'s shape without the dimensions.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.norm") FLAM_OUT
+    flam_tensor *flam_linalg_norm_named(
+    const flam_tensor *A, const char *ord, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
+    size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** Norm by name: "fro" the root of the sum of squares over any dimensions, "nuc" the sum of a
+ * matrix's singular values.
+ *
+ * - `input`: any shape, floating point; for "nuc" 2-d where `dim` is not given, f32 or f64.
+ * - `p`: which norm.
+ * - `dim`: the dimensions; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the computation and the result; default: `input`'s.
+ * - returns: `input`'s shape without the dimensions.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.norm Tensor.norm") FLAM_OUT
+    flam_tensor *flam_norm_named(
+    const flam_tensor *input, const char *p, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
+    size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** How much a solution depends on errors of the matrix: its norm times that of its inverse.
+ *
+ * - `A`: [..., n, n], or [..., m, n] for the default, 2 and -2; f32 or f64.
+ * - `p`: order of the norm: 1, -1, 2, -2, inf or -inf; default 2.
+ * - returns: [...]; inf where a matrix is singular.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another order;
+ *   `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_AUTOCAST("cpu=f32")
+    FLAM_OUT flam_tensor *flam_linalg_cond(
+    const flam_tensor *A, FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL));
+
+/** How much a solution depends on errors of the matrix, by a norm with a name.
+ *
+ * - `A`: [..., n, n], f32 or f64.
+ * - `p`: "fro" or "nuc".
+ * - returns: [...]; inf where a matrix is singular.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another name.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_OUT
+    flam_tensor *flam_linalg_cond_named(
+    const flam_tensor *A, const char *p);
+
+/** A lower and an upper triangle in one matrix, and the row pivots: `A = P L U`.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `pivot`: whether rows change places; default true. Without, nothing is supported.
+ * - `out_LU`: shape of `A`: U, and below its diagonal L, whose own diagonal is 1.
+ * - `out_pivots`: [..., k] int32: with which row, from 1, each row changed places; k the lesser
+ *   of m and n.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_LINALG` where U has a 0 on its
+ *   diagonal; `FLAM_ERROR_UNSUPPORTED` without `pivot`.
+ * - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor")
+    FLAM_AUTOCAST("cpu=f32") flam_status flam_linalg_lu_factor(
+    const flam_tensor *A, FLAM_KEYWORD flam_bool pivot FLAM_DEFAULT(1), flam_tensor **out_LU,
+    flam_tensor **out_pivots);
+
+/** The factors of `flam_linalg_lu_factor`, with a number per matrix that says whether U is
+ * singular.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `pivot`: whether rows change places; default true. Without, nothing is supported.
+ * - `check_errors`: whether a 0 on U's diagonal is an error; default false.
+ * - `out_LU`: shape of `A`.
+ * - `out_pivots`: [..., k] int32.
+ * - `out_info`: [...] int32: 0, or the first diagonal element of U that is 0, from 1.
+ * - returns: `FLAM_OK`.
+ * - errors: as `flam_linalg_lu_factor`.
+ * - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor_ex")
+    FLAM_AUTOCAST("cpu=f32") flam_status flam_linalg_lu_factor_ex(
+    const flam_tensor *A, FLAM_KEYWORD flam_bool pivot FLAM_DEFAULT(1),
+    flam_bool check_errors FLAM_DEFAULT(0), flam_tensor **out_LU, flam_tensor **out_pivots,
+    flam_tensor **out_info);
+
+/** A permutation, a lower and an upper triangle whose product is the matrix.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `pivot`: whether rows change places; default true. Without, nothing is supported.
+ * - `out_P`: [..., m, m].
+ * - `out_L`: [..., m, k], 1 on its diagonal; k the lesser of m and n.
+ * - `out_U`: [..., k, n].
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_UNSUPPORTED` without `pivot`.
+ * - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu") flam_status flam_linalg_lu(
+    const flam_tensor *A, FLAM_KEYWORD flam_bool pivot FLAM_DEFAULT(1), flam_tensor **out_P,
+    flam_tensor **out_L, flam_tensor **out_U);
+
+/** Solution of a system of equations whose matrix `flam_linalg_lu_factor` has factored.
+ *
+ * - `LU`: [..., n, n], f32 or f64.
+ * - `pivots`: [..., n] int32.
+ * - `B`: [..., n, k], dtype of `LU`; leading sizes broadcast. Where `left` is false: [..., k, n].
+ * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+ * - `adjoint`: whether `A^T` takes the place of `A`; default false.
+ * - returns: the broadcast shape of `B`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_solve") FLAM_OUT
+    flam_tensor *flam_linalg_lu_solve(
+    const flam_tensor *LU, const flam_tensor *pivots, const flam_tensor *B,
+    FLAM_KEYWORD flam_bool left FLAM_DEFAULT(1), flam_bool adjoint FLAM_DEFAULT(0));
+
+/** Sum of products of two vectors along a dimension.
+ *
+ * - `x`: size n along `dim`.
+ * - `y`: broadcasts with `x`.
+ * - `dim`: the dimension of the vectors; default -1.
+ * - returns: the broadcast shape without `dim`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.vecdot") FLAM_AUTOCAST("lower")
+    FLAM_OUT flam_tensor *flam_linalg_vecdot(
+    const flam_tensor *x, const flam_tensor *y, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

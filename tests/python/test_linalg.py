@@ -1,0 +1,116 @@
+"""torch.linalg beside its operations' table: errors and their classes, tuples, old spellings."""
+
+import flambeau as torch
+import numpy as np
+import pytest
+
+L = torch.linalg
+ZERO, EYE = torch.zeros(3, 3), torch.eye(3)
+
+
+def test_what_has_no_factor_is_a_linalg_error():
+    assert issubclass(L.LinAlgError, RuntimeError)
+    order = r"the leading minor of order 1 is not positive-definite"
+    with pytest.raises(L.LinAlgError, match=rf"linalg.cholesky: The factorization .*{order}"):
+        L.cholesky(ZERO)
+    with pytest.raises(L.LinAlgError, match=r"linalg.cholesky: \(Batch element 1\)"):
+        L.cholesky(torch.stack([EYE, ZERO]))
+    with pytest.raises(L.LinAlgError, match="torch.linalg.solve: The solver failed"):
+        L.solve(ZERO, EYE)
+    with pytest.raises(L.LinAlgError, match="linalg.inv: The diagonal element 1 is zero"):
+        torch.inverse(ZERO)
+    with pytest.raises(L.LinAlgError, match="failed to converge"):
+        L.eigh(EYE * float("nan"))
+    with pytest.raises(L.LinAlgError, match="non-finite"):
+        L.svd(EYE * float("nan"))
+    with pytest.raises(RuntimeError, match="A must be batches of square matrices"):
+        L.cholesky(torch.zeros(2, 3))
+
+
+def test_infos_say_which_matrix_failed():
+    both = torch.stack([EYE, ZERO])
+    assert L.cholesky_ex(both).info.tolist() == [0, 1]
+    assert L.inv_ex(both).info.tolist() == [0, 1]
+    assert L.solve_ex(both, EYE).info.tolist() == [0, 1]
+    assert L.cholesky_ex(both).info.dtype == torch.int32
+
+
+def test_singular_matrices_have_determinants():
+    assert L.det(ZERO) == 0 and torch.logdet(ZERO) == -float("inf")
+    sign, size = torch.slogdet(ZERO)
+    assert sign == 0 and size == -float("inf")
+    assert torch.logdet(-EYE).isnan() and L.cond(ZERO, 1) == float("inf")
+    assert L.det(torch.zeros(0, 0)) == 1
+
+
+def test_eigenvalues_of_general_matrices_are_unsupported():
+    for f in (L.eig, L.eigvals):
+        with pytest.raises(NotImplementedError, match="complex"):
+            f(EYE)
+
+
+def test_least_squares_return_what_the_driver_knows():
+    a, b = torch.randn(2, 5, 3), torch.randn(2, 5, 4)
+    shapes = {
+        None: [(2, 3, 4), (0,), (2,), (0,)],
+        "gels": [(2, 3, 4), (2, 4), (0,), (0,)],
+        "gelsd": [(2, 3, 4), (2, 4), (2,), (2, 3)],
+    }
+    for driver, expected in shapes.items():
+        found = L.lstsq(a, b, driver=driver)
+        assert [tuple(t.shape) for t in found] == expected
+    wanted = np.linalg.lstsq(a[0].numpy(), b[0].numpy(), rcond=None)
+    np.testing.assert_allclose(found.solution[0].numpy(), wanted[0], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(found.residuals[0].numpy(), wanted[1], rtol=1e-3)
+    assert found.rank.tolist() == [3, 3]
+
+
+def test_norms_by_name_and_number():
+    x = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
+    assert torch.norm(x) == torch.norm(x, p="fro") == x.norm() == L.norm(x) == L.matrix_norm(x) == 5
+    assert x.norm("nuc") == L.norm(x, "nuc") == L.matrix_norm(x, ord="nuc") == 7
+    assert L.norm(x, 2) == 4 and L.norm(x, ord=-2) == 3 and L.norm(x, 1, dim=0).tolist() == [3, 4]
+    assert L.cond(x, "fro") == pytest.approx(5 * (1 / 9 + 1 / 16) ** 0.5)
+
+
+def test_out_and_results():
+    a = torch.randn(3, 3)
+    out = torch.empty(0)
+    assert L.inv(a, out=out) is out and out.shape == (3, 3)
+    q, r = torch.empty(0), torch.empty(0)
+    found = L.qr(a, out=(q, r))
+    assert found.Q is q and torch.allclose(q @ r, a, atol=1e-5)
+    assert torch.allclose(L.multi_dot([a, a, a]), torch.chain_matmul(a, a, a), atol=1e-4)
+
+
+def test_old_spellings():
+    a = torch.randn(4, 3, dtype=torch.float64)
+    u, s, v = torch.svd(a)
+    assert torch.allclose(u @ s.diag() @ v.mT, a) and a.svd().V.shape == (3, 3)
+    assert torch.svd(a, compute_uv=False).U.shape == (4, 4)
+    q, r = a.qr()
+    assert torch.allclose(q @ r, a) and torch.allclose(torch.pinverse(a) @ a, torch.eye(3).double())
+    m = a[:3].triu() + 4 * torch.eye(3).double()
+    assert torch.allclose(m @ torch.triangular_solve(a[:3], m).solution, a[:3])
+    assert torch.allclose(m @ torch.lu_solve(a[:3], *L.lu_factor(m)), a[:3])
+    assert torch.equal(torch.ger(a[0], a[1]), torch.outer(a[0], a[1]))
+
+
+def test_maps_of_several_dimensions():
+    a = torch.eye(6).reshape(2, 3, 6) * 2
+    assert torch.equal(L.tensorinv(a), torch.eye(6).reshape(6, 2, 3) / 2)
+    assert torch.equal(L.tensorsolve(a, torch.ones(2, 3)), torch.full((6,), 0.5))
+    assert L.vander(torch.tensor([1, 2, 3])).tolist() == [[1, 1, 1], [1, 2, 4], [1, 3, 9]]
+    assert L.pinv(torch.eye(2), 0.1).tolist() == [[1, 0], [0, 1]]
+    assert L.matrix_rank(torch.diag(torch.tensor([1.0, 0.01])), 0.1) == 1
+
+
+def test_simulated_devices_take_the_same_way():
+    a = torch.randn(3, 3)
+    p = a @ a.T + EYE
+    there = p.to("sim:0")
+    for f in (L.inv, L.cholesky, L.det, L.eigvalsh, L.svdvals, L.pinv):
+        found = f(there)
+        assert found.device == there.device and torch.equal(found.cpu(), f(p))
+    with pytest.raises(RuntimeError, match="same device"):
+        L.solve(there, p)
