@@ -164,22 +164,24 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& A, const T
   const double bound = rcond.value_or(default_tolerance(a));
   Call recorded{"least squares", {a, b}};
   Least found;
-  Tensor residuals;
+  bool off = false;  // whether there are residuals to speak of
   const Tensor none = zeros(Dims{0}, a.dtype(), a.device());
   {
-    const GradMode off(false);
+    const GradMode no_grad(false);
     const Tensor in = detach(a), out = detach(b);
     found = values && in.numel() > 0 ? by_values(in, out, bound) : by_factors(in, out, bound, gels);
     const bool full = gels || (in.numel() > 0 && is_true(all(eq(found.rank, num(in.size(-1))))));
-    if (full && (gels || values) && in.size(-2) > in.size(-1)) {
-      const Tensor off_by = sub(matmul(in, found.x), out);
-      const int64_t down = -2;
-      residuals = sum(mul(off_by, off_by), {&down, 1});
-    }
+    off = full && (gels || values) && in.size(-2) > in.size(-1);
   }
   Tensor ys[] = {found.x};
   recorded.track_all(ys, LstsqBackward{recorded.save(a), recorded.save(b)});
-  return {vector ? squeeze(ys[0], Dims{-1}) : ys[0], residuals ? residuals : none,
+  Tensor residuals = none;
+  if (off) {
+    const Tensor rest = sub(matmul(a, ys[0]), b);
+    const int64_t down = -2;
+    residuals = sum(mul(rest, rest), {&down, 1});
+  }
+  return {vector ? squeeze(ys[0], Dims{-1}) : ys[0], residuals,
           gels ? zeros(Dims{0}, Dtype::i64, a.device()) : found.rank,
           found.sizes ? found.sizes : none};
 }

@@ -26,8 +26,10 @@ Tensor antisymmetric(const Tensor& x) { return sub(x, mt(x)); }
 
 struct QrBackward {
   Saved q, r;
+  const char* missing;  // why there is no gradient, or null
   static constexpr auto name = "LinalgQrBackward0";
   Tensors operator()(TensorsView dy) const {
+    check(!missing, Code::unsupported, missing ? missing : "");
     if (!dy[0] && !dy[1]) return {};
     const Tensor basis = q, upper = r;
     const int64_t m = basis.size(-2), n = upper.size(-1);
@@ -193,11 +195,13 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
   }
   Tensor ys[] = {only_r ? zeros(Dims{0}, in.dtype(), A.device()) : as_matrices(q, A.device()),
                  as_matrices(r, A.device())};
-  if (only_r || (complete && m > n)) {
-    for (Tensor& y : ys) y = c.no_gradient(y);
-  } else if (c.needs_grad()) {
-    c.track_all(ys, QrBackward{Saved::output(ys[0], 0), Saved::output(ys[1], 1)});
-  }
+  const char* missing =
+      only_r ? "linalg_qr_backward: The derivative of linalg.qr depends on Q when mode='r'"
+      : complete && m > n ? "The QR decomposition is not differentiable when mode='complete' and "
+                            "nrows > ncols"
+                          : nullptr;
+  if (c.needs_grad())
+    c.track_all(ys, QrBackward{Saved::output(ys[0], 0), Saved::output(ys[1], 1), missing});
   return {ys[0], ys[1]};
 }
 

@@ -92,6 +92,9 @@ struct LuBackward {
     if (!dy[0]) return {};
     const Tensor both = lu;
     const int64_t n = both.size(-1);
+    check(both.size(-2) == n, Code::unsupported,
+          "linalg.lu_factor: the derivative exists for square matrices only; this one is ",
+          both.size(-2), " by ", n);
     const Tensor l = unit_lower(both, n), u = upper_of(both, n);
     const Tensor inner =
         add(tril(matmul(mt(l), tril(dy[0], -1)), -1), triu(matmul(triu(dy[0]), mt(u))));
@@ -113,11 +116,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_factor(const char* op, const Tensor& A, bo
   const Device device = A.device();
   Tensor ys[] = {as_matrices(lu.lu, device), as_result(lu.pivots, device),
                  as_result(lu.info, device)};
-  if (A.size(-1) != A.size(-2)) {
-    ys[0] = c.no_gradient(ys[0]);
-  } else {
-    c.track_all({ys, 1}, LuBackward{c.save_output(ys[0]), ys[1]});
-  }
+  c.track_all({ys, 1}, LuBackward{c.save_output(ys[0]), ys[1]});
   return {ys[0], ys[1], ys[2]};
 }
 

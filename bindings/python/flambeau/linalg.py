@@ -22,6 +22,12 @@ globals().update(_ops.LINALG)
 matmul = _ops.TORCH["matmul"]
 
 
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+    """The norm of all elements, or of those along dimensions: `(sum |x|^ord)^(1/ord)`."""
+    found = _ops.LINALG["vector_norm"](x, ord, dim, keepdim, dtype=dtype)
+    return found if out is None else out.copy_(found)
+
+
 def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
     """Moore and Penrose's inverse; `rcond` is the old name of `rtol`."""
     rtol = _number(rtol if rcond is None else rcond)
