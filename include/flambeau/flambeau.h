@@ -28,6 +28,7 @@
 #include "flambeau/io.h"
 #include "flambeau/join.h"
 #include "flambeau/layers.h"
+#include "flambeau/linalg.h"
 #include "flambeau/loss.h"
 #include "flambeau/margin.h"
 #include "flambeau/matmul.h"

@@ -481,6 +481,91 @@ struct flam_api_table {
   flam_module *(*nn_activation)(flam_activation);
   flam_module *(*nn_sequential)(void);
   flam_status (*module_append)(flam_module *, flam_module *);
+  flam_tensor *(*linalg_det)(const flam_tensor *);
+  flam_tensor *(*linalg_det_out)(const flam_tensor *, flam_tensor *);
+  flam_status (*linalg_slogdet)(const flam_tensor *, flam_tensor **, flam_tensor **);
+  flam_tensor *(*logdet)(const flam_tensor *);
+  flam_tensor *(*linalg_inv)(const flam_tensor *);
+  flam_tensor *(*linalg_inv_out)(const flam_tensor *, flam_tensor *);
+  flam_status (*linalg_inv_ex)(const flam_tensor *, flam_bool, flam_tensor **, flam_tensor **);
+  flam_tensor *(*linalg_solve)(const flam_tensor *, const flam_tensor *, flam_bool);
+  flam_tensor *(*linalg_solve_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_tensor
+      *);
+  flam_status (*linalg_solve_ex)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
+      flam_tensor **, flam_tensor **);
+  flam_tensor *(*linalg_solve_triangular)(const flam_tensor *, const flam_tensor *, flam_bool,
+      flam_bool, flam_bool);
+  flam_tensor *(*linalg_solve_triangular_out)(const flam_tensor *, const flam_tensor *, flam_bool,
+      flam_bool, flam_bool, flam_tensor *);
+  flam_tensor *(*linalg_cholesky)(const flam_tensor *, flam_bool);
+  flam_tensor *(*linalg_cholesky_out)(const flam_tensor *, flam_bool, flam_tensor *);
+  flam_status (*linalg_cholesky_ex)(const flam_tensor *, flam_bool, flam_bool, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*cholesky_inverse)(const flam_tensor *, flam_bool);
+  flam_tensor *(*cholesky_inverse_out)(const flam_tensor *, flam_bool, flam_tensor *);
+  flam_tensor *(*cholesky_solve)(const flam_tensor *, const flam_tensor *, flam_bool);
+  flam_tensor *(*cholesky_solve_out)(const flam_tensor *, const flam_tensor *, flam_bool,
+      flam_tensor *);
+  flam_status (*linalg_qr)(const flam_tensor *, const char *, flam_tensor **, flam_tensor **);
+  flam_status (*linalg_eigh)(const flam_tensor *, const char *, flam_tensor **, flam_tensor **);
+  flam_tensor *(*linalg_eigvalsh)(const flam_tensor *, const char *);
+  flam_tensor *(*linalg_eigvalsh_out)(const flam_tensor *, const char *, flam_tensor *);
+  flam_status (*linalg_svd)(const flam_tensor *, flam_bool, const char *, flam_tensor **,
+      flam_tensor **, flam_tensor **);
+  flam_tensor *(*linalg_svdvals)(const flam_tensor *, const char *);
+  flam_tensor *(*linalg_svdvals_out)(const flam_tensor *, const char *, flam_tensor *);
+  flam_tensor *(*linalg_pinv)(const flam_tensor *, const double *, const double *, flam_bool);
+  flam_tensor *(*linalg_pinv_out)(const flam_tensor *, const double *, const double *, flam_bool,
+      flam_tensor *);
+  flam_tensor *(*linalg_matrix_rank)(const flam_tensor *, const double *, const double *,
+      flam_bool);
+  flam_tensor *(*linalg_matrix_rank_out)(const flam_tensor *, const double *, const double *,
+      flam_bool, flam_tensor *);
+  flam_status (*linalg_lstsq)(const flam_tensor *, const flam_tensor *, const double *, const char
+      *, flam_tensor **, flam_tensor **, flam_tensor **, flam_tensor **);
+  flam_tensor *(*linalg_matrix_power)(const flam_tensor *, int64_t);
+  flam_tensor *(*linalg_matrix_power_out)(const flam_tensor *, int64_t, flam_tensor *);
+  flam_tensor *(*linalg_multi_dot)(const flam_tensor *const *, size_t);
+  flam_tensor *(*linalg_multi_dot_out)(const flam_tensor *const *, size_t, flam_tensor *);
+  flam_tensor *(*linalg_cross)(const flam_tensor *, const flam_tensor *, int64_t);
+  flam_tensor *(*linalg_cross_out)(const flam_tensor *, const flam_tensor *, int64_t, flam_tensor
+      *);
+  flam_tensor *(*linalg_matrix_norm)(const flam_tensor *, double, const int64_t *, size_t,
+      flam_bool, flam_dtype);
+  flam_tensor *(*linalg_matrix_norm_out)(const flam_tensor *, double, const int64_t *, size_t,
+      flam_bool, flam_dtype, flam_tensor *);
+  flam_tensor *(*linalg_matrix_norm_named)(const flam_tensor *, const char *, const int64_t *,
+      size_t, flam_bool, flam_dtype);
+  flam_tensor *(*linalg_matrix_norm_named_out)(const flam_tensor *, const char *, const int64_t *,
+      size_t, flam_bool, flam_dtype, flam_tensor *);
+  flam_tensor *(*linalg_norm)(const flam_tensor *, const double *, const int64_t *, size_t,
+      flam_bool, flam_dtype);
+  flam_tensor *(*linalg_norm_out)(const flam_tensor *, const double *, const int64_t *, size_t,
+      flam_bool, flam_dtype, flam_tensor *);
+  flam_tensor *(*linalg_norm_named)(const flam_tensor *, const char *, const int64_t *, size_t,
+      flam_bool, flam_dtype);
+  flam_tensor *(*linalg_norm_named_out)(const flam_tensor *, const char *, const int64_t *, size_t,
+      flam_bool, flam_dtype, flam_tensor *);
+  flam_tensor *(*norm_named)(const flam_tensor *, const char *, const int64_t *, size_t, flam_bool,
+      flam_dtype);
+  flam_tensor *(*norm_named_out)(const flam_tensor *, const char *, const int64_t *, size_t,
+      flam_bool, flam_dtype, flam_tensor *);
+  flam_tensor *(*linalg_cond)(const flam_tensor *, const double *);
+  flam_tensor *(*linalg_cond_out)(const flam_tensor *, const double *, flam_tensor *);
+  flam_tensor *(*linalg_cond_named)(const flam_tensor *, const char *);
+  flam_tensor *(*linalg_cond_named_out)(const flam_tensor *, const char *, flam_tensor *);
+  flam_status (*linalg_lu_factor)(const flam_tensor *, flam_bool, flam_tensor **, flam_tensor **);
+  flam_status (*linalg_lu_factor_ex)(const flam_tensor *, flam_bool, flam_bool, flam_tensor **,
+      flam_tensor **, flam_tensor **);
+  flam_status (*linalg_lu)(const flam_tensor *, flam_bool, flam_tensor **, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*linalg_lu_solve)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_bool, flam_bool);
+  flam_tensor *(*linalg_lu_solve_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_bool, flam_bool, flam_tensor *);
+  flam_tensor *(*linalg_vecdot)(const flam_tensor *, const flam_tensor *, int64_t);
+  flam_tensor *(*linalg_vecdot_out)(const flam_tensor *, const flam_tensor *, int64_t, flam_tensor
+      *);
   flam_tensor *(*mse_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
@@ -938,6 +1023,9 @@ struct flam_api_table {
   flam_tensor *(*bernoulli)(const flam_tensor *, flam_generator *);
   flam_tensor *(*normal)(const flam_tensor *, const flam_tensor *, flam_generator *);
   flam_tensor *(*multinomial)(const flam_tensor *, int64_t, flam_bool, flam_generator *);
+  flam_tensor *(*standard_gamma)(const flam_tensor *, flam_generator *);
+  flam_tensor *(*poisson)(const flam_tensor *, flam_generator *);
+  flam_tensor *(*binomial)(const flam_tensor *, const flam_tensor *, flam_generator *);
   flam_tensor *(*dropout)(const flam_tensor *, double, flam_bool);
   flam_tensor *(*dropout_)(flam_tensor *, double, flam_bool);
   flam_tensor *(*feature_dropout)(const flam_tensor *, double, flam_bool);
@@ -1682,6 +1770,64 @@ static const char *const flam_api_names_[] = {
     "flam_nn_activation",
     "flam_nn_sequential",
     "flam_module_append",
+    "flam_linalg_det",
+    "flam_linalg_det_out",
+    "flam_linalg_slogdet",
+    "flam_logdet",
+    "flam_linalg_inv",
+    "flam_linalg_inv_out",
+    "flam_linalg_inv_ex",
+    "flam_linalg_solve",
+    "flam_linalg_solve_out",
+    "flam_linalg_solve_ex",
+    "flam_linalg_solve_triangular",
+    "flam_linalg_solve_triangular_out",
+    "flam_linalg_cholesky",
+    "flam_linalg_cholesky_out",
+    "flam_linalg_cholesky_ex",
+    "flam_cholesky_inverse",
+    "flam_cholesky_inverse_out",
+    "flam_cholesky_solve",
+    "flam_cholesky_solve_out",
+    "flam_linalg_qr",
+    "flam_linalg_eigh",
+    "flam_linalg_eigvalsh",
+    "flam_linalg_eigvalsh_out",
+    "flam_linalg_svd",
+    "flam_linalg_svdvals",
+    "flam_linalg_svdvals_out",
+    "flam_linalg_pinv",
+    "flam_linalg_pinv_out",
+    "flam_linalg_matrix_rank",
+    "flam_linalg_matrix_rank_out",
+    "flam_linalg_lstsq",
+    "flam_linalg_matrix_power",
+    "flam_linalg_matrix_power_out",
+    "flam_linalg_multi_dot",
+    "flam_linalg_multi_dot_out",
+    "flam_linalg_cross",
+    "flam_linalg_cross_out",
+    "flam_linalg_matrix_norm",
+    "flam_linalg_matrix_norm_out",
+    "flam_linalg_matrix_norm_named",
+    "flam_linalg_matrix_norm_named_out",
+    "flam_linalg_norm",
+    "flam_linalg_norm_out",
+    "flam_linalg_norm_named",
+    "flam_linalg_norm_named_out",
+    "flam_norm_named",
+    "flam_norm_named_out",
+    "flam_linalg_cond",
+    "flam_linalg_cond_out",
+    "flam_linalg_cond_named",
+    "flam_linalg_cond_named_out",
+    "flam_linalg_lu_factor",
+    "flam_linalg_lu_factor_ex",
+    "flam_linalg_lu",
+    "flam_linalg_lu_solve",
+    "flam_linalg_lu_solve_out",
+    "flam_linalg_vecdot",
+    "flam_linalg_vecdot_out",
     "flam_mse_loss",
     "flam_l1_loss",
     "flam_smooth_l1_loss",
@@ -2036,6 +2182,9 @@ static const char *const flam_api_names_[] = {
     "flam_bernoulli",
     "flam_normal",
     "flam_multinomial",
+    "flam_standard_gamma",
+    "flam_poisson",
+    "flam_binomial",
     "flam_dropout",
     "flam_dropout_",
     "flam_feature_dropout",
@@ -2768,6 +2917,64 @@ const char *flam_library_load(const char *path) {
 #define flam_nn_activation (flam_api.nn_activation)
 #define flam_nn_sequential (flam_api.nn_sequential)
 #define flam_module_append (flam_api.module_append)
+#define flam_linalg_det (flam_api.linalg_det)
+#define flam_linalg_det_out (flam_api.linalg_det_out)
+#define flam_linalg_slogdet (flam_api.linalg_slogdet)
+#define flam_logdet (flam_api.logdet)
+#define flam_linalg_inv (flam_api.linalg_inv)
+#define flam_linalg_inv_out (flam_api.linalg_inv_out)
+#define flam_linalg_inv_ex (flam_api.linalg_inv_ex)
+#define flam_linalg_solve (flam_api.linalg_solve)
+#define flam_linalg_solve_out (flam_api.linalg_solve_out)
+#define flam_linalg_solve_ex (flam_api.linalg_solve_ex)
+#define flam_linalg_solve_triangular (flam_api.linalg_solve_triangular)
+#define flam_linalg_solve_triangular_out (flam_api.linalg_solve_triangular_out)
+#define flam_linalg_cholesky (flam_api.linalg_cholesky)
+#define flam_linalg_cholesky_out (flam_api.linalg_cholesky_out)
+#define flam_linalg_cholesky_ex (flam_api.linalg_cholesky_ex)
+#define flam_cholesky_inverse (flam_api.cholesky_inverse)
+#define flam_cholesky_inverse_out (flam_api.cholesky_inverse_out)
+#define flam_cholesky_solve (flam_api.cholesky_solve)
+#define flam_cholesky_solve_out (flam_api.cholesky_solve_out)
+#define flam_linalg_qr (flam_api.linalg_qr)
+#define flam_linalg_eigh (flam_api.linalg_eigh)
+#define flam_linalg_eigvalsh (flam_api.linalg_eigvalsh)
+#define flam_linalg_eigvalsh_out (flam_api.linalg_eigvalsh_out)
+#define flam_linalg_svd (flam_api.linalg_svd)
+#define flam_linalg_svdvals (flam_api.linalg_svdvals)
+#define flam_linalg_svdvals_out (flam_api.linalg_svdvals_out)
+#define flam_linalg_pinv (flam_api.linalg_pinv)
+#define flam_linalg_pinv_out (flam_api.linalg_pinv_out)
+#define flam_linalg_matrix_rank (flam_api.linalg_matrix_rank)
+#define flam_linalg_matrix_rank_out (flam_api.linalg_matrix_rank_out)
+#define flam_linalg_lstsq (flam_api.linalg_lstsq)
+#define flam_linalg_matrix_power (flam_api.linalg_matrix_power)
+#define flam_linalg_matrix_power_out (flam_api.linalg_matrix_power_out)
+#define flam_linalg_multi_dot (flam_api.linalg_multi_dot)
+#define flam_linalg_multi_dot_out (flam_api.linalg_multi_dot_out)
+#define flam_linalg_cross (flam_api.linalg_cross)
+#define flam_linalg_cross_out (flam_api.linalg_cross_out)
+#define flam_linalg_matrix_norm (flam_api.linalg_matrix_norm)
+#define flam_linalg_matrix_norm_out (flam_api.linalg_matrix_norm_out)
+#define flam_linalg_matrix_norm_named (flam_api.linalg_matrix_norm_named)
+#define flam_linalg_matrix_norm_named_out (flam_api.linalg_matrix_norm_named_out)
+#define flam_linalg_norm (flam_api.linalg_norm)
+#define flam_linalg_norm_out (flam_api.linalg_norm_out)
+#define flam_linalg_norm_named (flam_api.linalg_norm_named)
+#define flam_linalg_norm_named_out (flam_api.linalg_norm_named_out)
+#define flam_norm_named (flam_api.norm_named)
+#define flam_norm_named_out (flam_api.norm_named_out)
+#define flam_linalg_cond (flam_api.linalg_cond)
+#define flam_linalg_cond_out (flam_api.linalg_cond_out)
+#define flam_linalg_cond_named (flam_api.linalg_cond_named)
+#define flam_linalg_cond_named_out (flam_api.linalg_cond_named_out)
+#define flam_linalg_lu_factor (flam_api.linalg_lu_factor)
+#define flam_linalg_lu_factor_ex (flam_api.linalg_lu_factor_ex)
+#define flam_linalg_lu (flam_api.linalg_lu)
+#define flam_linalg_lu_solve (flam_api.linalg_lu_solve)
+#define flam_linalg_lu_solve_out (flam_api.linalg_lu_solve_out)
+#define flam_linalg_vecdot (flam_api.linalg_vecdot)
+#define flam_linalg_vecdot_out (flam_api.linalg_vecdot_out)
 #define flam_mse_loss (flam_api.mse_loss)
 #define flam_l1_loss (flam_api.l1_loss)
 #define flam_smooth_l1_loss (flam_api.smooth_l1_loss)
@@ -3122,6 +3329,9 @@ const char *flam_library_load(const char *path) {
 #define flam_bernoulli (flam_api.bernoulli)
 #define flam_normal (flam_api.normal)
 #define flam_multinomial (flam_api.multinomial)
+#define flam_standard_gamma (flam_api.standard_gamma)
+#define flam_poisson (flam_api.poisson)
+#define flam_binomial (flam_api.binomial)
 #define flam_dropout (flam_api.dropout)
 #define flam_dropout_ (flam_api.dropout_)
 #define flam_feature_dropout (flam_api.feature_dropout)

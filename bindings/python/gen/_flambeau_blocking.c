@@ -594,6 +594,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/io.h"
 #include "flambeau/join.h"
 #include "flambeau/layers.h"
+#include "flambeau/linalg.h"
 #include "flambeau/loss.h"
 #include "flambeau/margin.h"
 #include "flambeau/matmul.h"
@@ -629,26 +630,26 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 5), // char const *()(void)
 /*  1 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 344), // flam_profile *()(void)
+/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 565), // flam_profile *()(void)
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 352), // flam_state *()(char const *, int32_t)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 324), // char const *
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 573), // flam_state *()(char const *, int32_t)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 545), // char const *
 /*  6 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 352), // flam_state *()(flam_grad_scaler const *)
-/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 333), // flam_grad_scaler const *
+/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 573), // flam_state *()(flam_grad_scaler const *)
+/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 554), // flam_grad_scaler const *
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 338), // flam_module *
+/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 559), // flam_module *
 /* 13 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 14 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_module *, flam_tensor const *)
 /* 17 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 355), // flam_tensor const *
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 576), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 21 */ _CFFI_OP(_CFFI_OP_POINTER, 355), // flam_tensor *
+/* 21 */ _CFFI_OP(_CFFI_OP_POINTER, 576), // flam_tensor *
 /* 22 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 23 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 24 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -659,7 +660,7 @@ static void *_cffi_types[] = {
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 30 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
 /* 31 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 32 */ _CFFI_OP(_CFFI_OP_POINTER, 93), // int64_t const *
+/* 32 */ _CFFI_OP(_CFFI_OP_POINTER, 229), // int64_t const *
 /* 33 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 34 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
 /* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
@@ -668,324 +669,545 @@ static void *_cffi_types[] = {
 /* 38 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const * const *, size_t, double, double, int32_t)
+/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const * const *, size_t)
 /* 42 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
 /* 43 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 44 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
-/* 45 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 46 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *)
-/* 49 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 52 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 53 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 54 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
-/* 56 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 57 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const * const *, size_t, double, double, int32_t)
+/* 46 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 47 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 48 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 49 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 50 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const * const *, size_t, flam_tensor *)
+/* 53 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 54 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 55 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 57 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *)
 /* 58 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
+/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, char const *)
 /* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 62 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 63 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 64 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 62 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, char const *, flam_tensor *)
 /* 65 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 66 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 67 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 67 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
 /* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, char const *, int64_t const *, size_t, int32_t, int32_t)
 /* 70 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 71 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 71 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
 /* 72 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 73 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 73 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 74 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 76 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
-/* 77 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 75 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 76 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, char const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
 /* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 82 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
-/* 85 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 86 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 88 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 80 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 82 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *)
+/* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 88 */ _CFFI_OP(_CFFI_OP_POINTER, 48), // double const *
 /* 89 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, double const *, int32_t)
 /* 91 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 92 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 94 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
-/* 96 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 97 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 98 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 99 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 92 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 93 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, double const *, int32_t, flam_tensor *)
+/* 97 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 98 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
 /* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
-/* 103 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 104 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 108 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 112 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
-/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 117 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 120 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
-/* 122 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 126 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 101 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 103 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, flam_tensor *)
+/* 104 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 105 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, int64_t const *, size_t, int32_t, int32_t)
+/* 109 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 111 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 115 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 116 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 118 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
+/* 126 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 128 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 133 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
-/* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 133 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 134 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 141 */ _CFFI_OP(_CFFI_OP_POINTER, 358), // void const *
-/* 142 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 356), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
-/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 151 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 159 */ _CFFI_OP(_CFFI_OP_FUNCTION, 356), // flam_tensor_list *()(flam_tensor const *)
+/* 139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 141 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 142 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor *)
+/* 143 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 144 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
+/* 147 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 148 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 149 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 150 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 151 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 152 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
+/* 156 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 157 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 160 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 162 */ _CFFI_OP(_CFFI_OP_FUNCTION, 356), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 163 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(char const *)
-/* 169 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 165 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *)
-/* 172 */ _CFFI_OP(_CFFI_OP_POINTER, 329), // flam_event const *
-/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *, flam_stream const *)
-/* 175 */ _CFFI_OP(_CFFI_OP_NOOP, 172),
-/* 176 */ _CFFI_OP(_CFFI_OP_POINTER, 354), // flam_stream const *
-/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler *, flam_state const *)
-/* 179 */ _CFFI_OP(_CFFI_OP_POINTER, 333), // flam_grad_scaler *
-/* 180 */ _CFFI_OP(_CFFI_OP_POINTER, 353), // flam_state const *
-/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 182 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, double *)
-/* 183 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 184 */ _CFFI_OP(_CFFI_OP_POINTER, 44), // double *
-/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 186 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
-/* 187 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 188 */ _CFFI_OP(_CFFI_OP_POINTER, 342), // flam_optimizer const *
-/* 189 */ _CFFI_OP(_CFFI_OP_POINTER, 6), // int32_t *
-/* 190 */ _CFFI_OP(_CFFI_OP_POINTER, 93), // int64_t *
-/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
-/* 193 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 195 */ _CFFI_OP(_CFFI_OP_NOOP, 189),
-/* 196 */ _CFFI_OP(_CFFI_OP_NOOP, 190),
-/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, double, int32_t *)
-/* 199 */ _CFFI_OP(_CFFI_OP_POINTER, 336), // flam_loader *
-/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 201 */ _CFFI_OP(_CFFI_OP_NOOP, 189),
-/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 199),
-/* 205 */ _CFFI_OP(_CFFI_OP_POINTER, 356), // flam_tensor_list * *
-/* 206 */ _CFFI_OP(_CFFI_OP_POINTER, 313), // void * *
-/* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, int64_t, int64_t)
-/* 209 */ _CFFI_OP(_CFFI_OP_NOOP, 199),
-/* 210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 211 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, flam_state const *, int32_t)
-/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 215 */ _CFFI_OP(_CFFI_OP_NOOP, 180),
+/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 172 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 174 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 177 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 181 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 185 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 192 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor *)
+/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 206 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 208 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
+/* 213 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 215 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
 /* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
-/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_closure const *, double *)
-/* 225 */ _CFFI_OP(_CFFI_OP_POINTER, 342), // flam_optimizer *
-/* 226 */ _CFFI_OP(_CFFI_OP_POINTER, 325), // flam_closure const *
-/* 227 */ _CFFI_OP(_CFFI_OP_NOOP, 184),
-/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_state const *)
-/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 225),
-/* 231 */ _CFFI_OP(_CFFI_OP_NOOP, 180),
-/* 232 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 233 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_plot const *, char const *)
-/* 234 */ _CFFI_OP(_CFFI_OP_POINTER, 343), // flam_plot const *
-/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 218 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
+/* 221 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 227 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 228 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, flam_tensor *)
+/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 233 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
 /* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_profile const *, char const *)
-/* 238 */ _CFFI_OP(_CFFI_OP_POINTER, 345), // flam_profile const *
-/* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 240 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *)
-/* 242 */ _CFFI_OP(_CFFI_OP_POINTER, 347), // flam_progress *
-/* 243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *)
-/* 245 */ _CFFI_OP(_CFFI_OP_NOOP, 242),
-/* 246 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 248 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *, double)
-/* 249 */ _CFFI_OP(_CFFI_OP_NOOP, 242),
-/* 250 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int32_t, flam_tensor *)
+/* 242 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 244 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 245 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
+/* 247 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *)
-/* 254 */ _CFFI_OP(_CFFI_OP_POINTER, 351), // flam_scheduler *
-/* 255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *, flam_state const *)
-/* 257 */ _CFFI_OP(_CFFI_OP_NOOP, 254),
-/* 258 */ _CFFI_OP(_CFFI_OP_NOOP, 180),
-/* 259 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 260 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_state const *, char const *)
-/* 261 */ _CFFI_OP(_CFFI_OP_NOOP, 180),
-/* 262 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 263 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 264 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *)
-/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 176),
-/* 266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *, flam_stream const *)
-/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 176),
-/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 176),
-/* 270 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 272 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 273 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 278 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 280 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 281 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, double *)
-/* 282 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 184),
-/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 287 */ _CFFI_OP(_CFFI_OP_POINTER, 330), // flam_format_options const *
-/* 288 */ _CFFI_OP(_CFFI_OP_POINTER, 5), // char const * *
-/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
-/* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 292 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 294 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 295 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 296 */ _CFFI_OP(_CFFI_OP_NOOP, 189),
-/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 299 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 300 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 301 */ _CFFI_OP(_CFFI_OP_NOOP, 189),
-/* 302 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
-/* 304 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 190),
-/* 306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
-/* 308 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 309 */ _CFFI_OP(_CFFI_OP_NOOP, 206),
-/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
-/* 312 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 313 */ _CFFI_OP(_CFFI_OP_POINTER, 358), // void *
-/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
-/* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 318 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
-/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 358), // void()(flam_loader *)
-/* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 199),
+/* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
+/* 254 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 255 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 257 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 265 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 266 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
+/* 267 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
+/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 274 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 277 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 280 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 282 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
+/* 290 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 291 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 292 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 294 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 297 */ _CFFI_OP(_CFFI_OP_POINTER, 579), // void const *
+/* 298 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 577), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 307 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 309 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 310 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 314 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION, 577), // flam_tensor_list *()(flam_tensor const *)
+/* 316 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 317 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 318 */ _CFFI_OP(_CFFI_OP_FUNCTION, 577), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 319 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 320 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 325 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 326 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 327 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 328 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 329 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 330 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 331 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 332 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 333 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 334 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 335 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 336 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 337 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 338 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 339 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 340 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 341 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 342 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 343 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
-/* 344 */ _CFFI_OP(_CFFI_OP_POINTER, 345), // flam_profile *
-/* 345 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
-/* 346 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
-/* 347 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
-/* 348 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
-/* 349 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
-/* 350 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_saved
-/* 351 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_scheduler
-/* 352 */ _CFFI_OP(_CFFI_OP_POINTER, 353), // flam_state *
-/* 353 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_state
-/* 354 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_stream
-/* 355 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_tensor
-/* 356 */ _CFFI_OP(_CFFI_OP_POINTER, 357), // flam_tensor_list *
-/* 357 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_tensor_list
-/* 358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(char const *)
+/* 325 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 326 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *)
+/* 328 */ _CFFI_OP(_CFFI_OP_POINTER, 550), // flam_event const *
+/* 329 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 330 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *, flam_stream const *)
+/* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 328),
+/* 332 */ _CFFI_OP(_CFFI_OP_POINTER, 575), // flam_stream const *
+/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 334 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler *, flam_state const *)
+/* 335 */ _CFFI_OP(_CFFI_OP_POINTER, 554), // flam_grad_scaler *
+/* 336 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_state const *
+/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 338 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, double *)
+/* 339 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 340 */ _CFFI_OP(_CFFI_OP_POINTER, 48), // double *
+/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
+/* 343 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 344 */ _CFFI_OP(_CFFI_OP_POINTER, 563), // flam_optimizer const *
+/* 345 */ _CFFI_OP(_CFFI_OP_POINTER, 6), // int32_t *
+/* 346 */ _CFFI_OP(_CFFI_OP_POINTER, 229), // int64_t *
+/* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
+/* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 350 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 351 */ _CFFI_OP(_CFFI_OP_NOOP, 345),
+/* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
+/* 353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, double, int32_t *)
+/* 355 */ _CFFI_OP(_CFFI_OP_POINTER, 557), // flam_loader *
+/* 356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 357 */ _CFFI_OP(_CFFI_OP_NOOP, 345),
+/* 358 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
+/* 360 */ _CFFI_OP(_CFFI_OP_NOOP, 355),
+/* 361 */ _CFFI_OP(_CFFI_OP_POINTER, 577), // flam_tensor_list * *
+/* 362 */ _CFFI_OP(_CFFI_OP_POINTER, 534), // void * *
+/* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 365 */ _CFFI_OP(_CFFI_OP_NOOP, 355),
+/* 366 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 368 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 369 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, flam_state const *, int32_t)
+/* 370 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 336),
+/* 372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 374 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 375 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 376 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 377 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 378 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_closure const *, double *)
+/* 381 */ _CFFI_OP(_CFFI_OP_POINTER, 563), // flam_optimizer *
+/* 382 */ _CFFI_OP(_CFFI_OP_POINTER, 546), // flam_closure const *
+/* 383 */ _CFFI_OP(_CFFI_OP_NOOP, 340),
+/* 384 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 385 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_state const *)
+/* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 381),
+/* 387 */ _CFFI_OP(_CFFI_OP_NOOP, 336),
+/* 388 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 389 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_plot const *, char const *)
+/* 390 */ _CFFI_OP(_CFFI_OP_POINTER, 564), // flam_plot const *
+/* 391 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 392 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 393 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_profile const *, char const *)
+/* 394 */ _CFFI_OP(_CFFI_OP_POINTER, 566), // flam_profile const *
+/* 395 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *)
+/* 398 */ _CFFI_OP(_CFFI_OP_POINTER, 568), // flam_progress *
+/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *)
+/* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 398),
+/* 402 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *, double)
+/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 398),
+/* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *)
+/* 410 */ _CFFI_OP(_CFFI_OP_POINTER, 572), // flam_scheduler *
+/* 411 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *, flam_state const *)
+/* 413 */ _CFFI_OP(_CFFI_OP_NOOP, 410),
+/* 414 */ _CFFI_OP(_CFFI_OP_NOOP, 336),
+/* 415 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 416 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_state const *, char const *)
+/* 417 */ _CFFI_OP(_CFFI_OP_NOOP, 336),
+/* 418 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 419 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 420 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *)
+/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 332),
+/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *, flam_stream const *)
+/* 424 */ _CFFI_OP(_CFFI_OP_NOOP, 332),
+/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 332),
+/* 426 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 427 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
+/* 428 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 431 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 433 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 434 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 436 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 437 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, char const *, flam_tensor * *, flam_tensor * *)
+/* 438 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 439 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 440 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // flam_tensor * *
+/* 441 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 442 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 443 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, double *)
+/* 444 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 445 */ _CFFI_OP(_CFFI_OP_NOOP, 340),
+/* 446 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 447 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
+/* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 449 */ _CFFI_OP(_CFFI_OP_POINTER, 551), // flam_format_options const *
+/* 450 */ _CFFI_OP(_CFFI_OP_POINTER, 5), // char const * *
+/* 451 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 453 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 455 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double const *, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 458 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 461 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 462 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 463 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 464 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 466 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 467 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 468 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 470 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 473 */ _CFFI_OP(_CFFI_OP_NOOP, 345),
+/* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
+/* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 477 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 478 */ _CFFI_OP(_CFFI_OP_NOOP, 345),
+/* 479 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 482 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 483 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 484 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 485 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 486 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 487 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 488 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 489 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 493 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 494 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 495 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 505 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 507 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 510 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 512 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 514 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 519 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 521 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 522 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
+/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 526 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
+/* 527 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 528 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
+/* 529 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 530 */ _CFFI_OP(_CFFI_OP_NOOP, 362),
+/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 532 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
+/* 533 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 534 */ _CFFI_OP(_CFFI_OP_POINTER, 579), // void *
+/* 535 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 536 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 537 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
+/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 539 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
+/* 541 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION, 579), // void()(flam_loader *)
+/* 543 */ _CFFI_OP(_CFFI_OP_NOOP, 355),
+/* 544 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 546 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 547 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 548 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 549 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 550 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 551 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 552 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 553 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 554 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 555 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 556 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 557 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 558 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 559 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 560 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 561 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 562 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 563 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 564 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
+/* 565 */ _CFFI_OP(_CFFI_OP_POINTER, 566), // flam_profile *
+/* 566 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
+/* 567 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
+/* 568 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
+/* 569 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
+/* 570 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
+/* 571 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_saved
+/* 572 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_scheduler
+/* 573 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_state *
+/* 574 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_state
+/* 575 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_stream
+/* 576 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_tensor
+/* 577 */ _CFFI_OP(_CFFI_OP_POINTER, 578), // flam_tensor_list *
+/* 578 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_tensor_list
+/* 579 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -1047,10 +1269,10 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(189), arg5, (char **)&x5);
+      _cffi_type(345), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(189), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(345), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1221,6 +1443,242 @@ _cffi_f_flam_bincount(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_bincount _cffi_d_flam_bincount
+#endif
+
+static flam_tensor * _cffi_d_flam_cholesky_inverse(flam_tensor const * x0, int32_t x1)
+{
+  return flam_cholesky_inverse(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cholesky_inverse(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_cholesky_inverse", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cholesky_inverse(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cholesky_inverse _cffi_d_flam_cholesky_inverse
+#endif
+
+static flam_tensor * _cffi_d_flam_cholesky_inverse_out(flam_tensor const * x0, int32_t x1, flam_tensor * x2)
+{
+  return flam_cholesky_inverse_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cholesky_inverse_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_cholesky_inverse_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cholesky_inverse_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cholesky_inverse_out _cffi_d_flam_cholesky_inverse_out
+#endif
+
+static flam_tensor * _cffi_d_flam_cholesky_solve(flam_tensor const * x0, flam_tensor const * x1, int32_t x2)
+{
+  return flam_cholesky_solve(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cholesky_solve(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_cholesky_solve", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cholesky_solve(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cholesky_solve _cffi_d_flam_cholesky_solve
+#endif
+
+static flam_tensor * _cffi_d_flam_cholesky_solve_out(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, flam_tensor * x3)
+{
+  return flam_cholesky_solve_out(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cholesky_solve_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  flam_tensor * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cholesky_solve_out", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cholesky_solve_out(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cholesky_solve_out _cffi_d_flam_cholesky_solve_out
 #endif
 
 static flam_tensor * _cffi_d_flam_clip_grad_norm_(flam_tensor const * const * x0, size_t x1, double x2, double x3, int32_t x4)
@@ -1597,10 +2055,10 @@ _cffi_f_flam_equal(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(189), arg2, (char **)&x2);
+      _cffi_type(345), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(189), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(345), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1635,10 +2093,10 @@ _cffi_f_flam_event_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(172), arg0, (char **)&x0);
+      _cffi_type(328), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(172), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(328), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1679,19 +2137,19 @@ _cffi_f_flam_event_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(172), arg0, (char **)&x0);
+      _cffi_type(328), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(172), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(328), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(176), arg1, (char **)&x1);
+      _cffi_type(332), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(176), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(332), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1803,7 +2261,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(356));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(577));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1841,10 +2299,10 @@ _cffi_f_flam_grad_scaler_get_scale(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(184), arg1, (char **)&x1);
+      _cffi_type(340), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(184), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(340), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1885,19 +2343,19 @@ _cffi_f_flam_grad_scaler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(179), arg0, (char **)&x0);
+      _cffi_type(335), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(179), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(335), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(180), arg1, (char **)&x1);
+      _cffi_type(336), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(336), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1955,19 +2413,19 @@ _cffi_f_flam_grad_scaler_owner_skipped(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(189), arg2, (char **)&x2);
+      _cffi_type(345), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(189), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(345), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(190), arg3, (char **)&x3);
+      _cffi_type(346), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(190), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(346), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2021,28 +2479,28 @@ _cffi_f_flam_grad_scaler_skipped(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(188), arg1, (char **)&x1);
+      _cffi_type(344), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(188), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(344), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(189), arg2, (char **)&x2);
+      _cffi_type(345), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(189), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(345), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(190), arg3, (char **)&x3);
+      _cffi_type(346), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(190), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(346), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2092,7 +2550,7 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(352));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(573));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2434,6 +2892,3568 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_index_put_ _cffi_d_flam_index_put_
 #endif
 
+static flam_tensor * _cffi_d_flam_linalg_cholesky(flam_tensor const * x0, int32_t x1)
+{
+  return flam_linalg_cholesky(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cholesky(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cholesky", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cholesky(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cholesky _cffi_d_flam_linalg_cholesky
+#endif
+
+static int32_t _cffi_d_flam_linalg_cholesky_ex(flam_tensor const * x0, int32_t x1, int32_t x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_linalg_cholesky_ex(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cholesky_ex(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  int32_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cholesky_ex", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cholesky_ex(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cholesky_ex _cffi_d_flam_linalg_cholesky_ex
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_cholesky_out(flam_tensor const * x0, int32_t x1, flam_tensor * x2)
+{
+  return flam_linalg_cholesky_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cholesky_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cholesky_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cholesky_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cholesky_out _cffi_d_flam_linalg_cholesky_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_cond(flam_tensor const * x0, double const * x1)
+{
+  return flam_linalg_cond(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cond(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cond", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cond(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cond _cffi_d_flam_linalg_cond
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_cond_named(flam_tensor const * x0, char const * x1)
+{
+  return flam_linalg_cond_named(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cond_named(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cond_named", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cond_named(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cond_named _cffi_d_flam_linalg_cond_named
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_cond_named_out(flam_tensor const * x0, char const * x1, flam_tensor * x2)
+{
+  return flam_linalg_cond_named_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cond_named_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cond_named_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cond_named_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cond_named_out _cffi_d_flam_linalg_cond_named_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_cond_out(flam_tensor const * x0, double const * x1, flam_tensor * x2)
+{
+  return flam_linalg_cond_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cond_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cond_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cond_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cond_out _cffi_d_flam_linalg_cond_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_cross(flam_tensor const * x0, flam_tensor const * x1, int64_t x2)
+{
+  return flam_linalg_cross(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cross(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cross", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cross(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cross _cffi_d_flam_linalg_cross
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_cross_out(flam_tensor const * x0, flam_tensor const * x1, int64_t x2, flam_tensor * x3)
+{
+  return flam_linalg_cross_out(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_cross_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  flam_tensor * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_cross_out", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_cross_out(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_cross_out _cffi_d_flam_linalg_cross_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_det(flam_tensor const * x0)
+{
+  return flam_linalg_det(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_det(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_det(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_det _cffi_d_flam_linalg_det
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_det_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_linalg_det_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_det_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_det_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_det_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_det_out _cffi_d_flam_linalg_det_out
+#endif
+
+static int32_t _cffi_d_flam_linalg_eigh(flam_tensor const * x0, char const * x1, flam_tensor * * x2, flam_tensor * * x3)
+{
+  return flam_linalg_eigh(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_eigh(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  flam_tensor * * x2;
+  flam_tensor * * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_eigh", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_eigh(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_eigh _cffi_d_flam_linalg_eigh
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_eigvalsh(flam_tensor const * x0, char const * x1)
+{
+  return flam_linalg_eigvalsh(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_eigvalsh(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_eigvalsh", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_eigvalsh(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_eigvalsh _cffi_d_flam_linalg_eigvalsh
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_eigvalsh_out(flam_tensor const * x0, char const * x1, flam_tensor * x2)
+{
+  return flam_linalg_eigvalsh_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_eigvalsh_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_eigvalsh_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_eigvalsh_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_eigvalsh_out _cffi_d_flam_linalg_eigvalsh_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_inv(flam_tensor const * x0)
+{
+  return flam_linalg_inv(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_inv(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_inv(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_inv _cffi_d_flam_linalg_inv
+#endif
+
+static int32_t _cffi_d_flam_linalg_inv_ex(flam_tensor const * x0, int32_t x1, flam_tensor * * x2, flam_tensor * * x3)
+{
+  return flam_linalg_inv_ex(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_inv_ex(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  flam_tensor * * x2;
+  flam_tensor * * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_inv_ex", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_inv_ex(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_inv_ex _cffi_d_flam_linalg_inv_ex
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_inv_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_linalg_inv_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_inv_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_inv_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_inv_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_inv_out _cffi_d_flam_linalg_inv_out
+#endif
+
+static int32_t _cffi_d_flam_linalg_lstsq(flam_tensor const * x0, flam_tensor const * x1, double const * x2, char const * x3, flam_tensor * * x4, flam_tensor * * x5, flam_tensor * * x6, flam_tensor * * x7)
+{
+  return flam_linalg_lstsq(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_lstsq(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  double const * x2;
+  char const * x3;
+  flam_tensor * * x4;
+  flam_tensor * * x5;
+  flam_tensor * * x6;
+  flam_tensor * * x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_lstsq", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_lstsq(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_lstsq _cffi_d_flam_linalg_lstsq
+#endif
+
+static int32_t _cffi_d_flam_linalg_lu(flam_tensor const * x0, int32_t x1, flam_tensor * * x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_linalg_lu(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_lu(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  flam_tensor * * x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_lu", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_lu(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_lu _cffi_d_flam_linalg_lu
+#endif
+
+static int32_t _cffi_d_flam_linalg_lu_factor(flam_tensor const * x0, int32_t x1, flam_tensor * * x2, flam_tensor * * x3)
+{
+  return flam_linalg_lu_factor(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_lu_factor(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  flam_tensor * * x2;
+  flam_tensor * * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_lu_factor", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_lu_factor(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_lu_factor _cffi_d_flam_linalg_lu_factor
+#endif
+
+static int32_t _cffi_d_flam_linalg_lu_factor_ex(flam_tensor const * x0, int32_t x1, int32_t x2, flam_tensor * * x3, flam_tensor * * x4, flam_tensor * * x5)
+{
+  return flam_linalg_lu_factor_ex(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_lu_factor_ex(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  int32_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  flam_tensor * * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_lu_factor_ex", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_lu_factor_ex(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_lu_factor_ex _cffi_d_flam_linalg_lu_factor_ex
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_lu_solve(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3, int32_t x4)
+{
+  return flam_linalg_lu_solve(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_lu_solve(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int32_t x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_lu_solve", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_lu_solve(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_lu_solve _cffi_d_flam_linalg_lu_solve
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_lu_solve_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3, int32_t x4, flam_tensor * x5)
+{
+  return flam_linalg_lu_solve_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_lu_solve_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_lu_solve_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_lu_solve_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_lu_solve_out _cffi_d_flam_linalg_lu_solve_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_norm(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5)
+{
+  return flam_linalg_matrix_norm(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_norm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_norm", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_norm(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_norm _cffi_d_flam_linalg_matrix_norm
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_norm_named(flam_tensor const * x0, char const * x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5)
+{
+  return flam_linalg_matrix_norm_named(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_norm_named(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_norm_named", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_norm_named(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_norm_named _cffi_d_flam_linalg_matrix_norm_named
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_norm_named_out(flam_tensor const * x0, char const * x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5, flam_tensor * x6)
+{
+  return flam_linalg_matrix_norm_named_out(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_norm_named_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  flam_tensor * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_norm_named_out", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_norm_named_out(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_norm_named_out _cffi_d_flam_linalg_matrix_norm_named_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_norm_out(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5, flam_tensor * x6)
+{
+  return flam_linalg_matrix_norm_out(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_norm_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  flam_tensor * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_norm_out", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_norm_out(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_norm_out _cffi_d_flam_linalg_matrix_norm_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_power(flam_tensor const * x0, int64_t x1)
+{
+  return flam_linalg_matrix_power(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_power(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_power", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_power(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_power _cffi_d_flam_linalg_matrix_power
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_power_out(flam_tensor const * x0, int64_t x1, flam_tensor * x2)
+{
+  return flam_linalg_matrix_power_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_power_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_power_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_power_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_power_out _cffi_d_flam_linalg_matrix_power_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_rank(flam_tensor const * x0, double const * x1, double const * x2, int32_t x3)
+{
+  return flam_linalg_matrix_rank(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_rank(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  double const * x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_rank", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_rank(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_rank _cffi_d_flam_linalg_matrix_rank
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_rank_out(flam_tensor const * x0, double const * x1, double const * x2, int32_t x3, flam_tensor * x4)
+{
+  return flam_linalg_matrix_rank_out(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_rank_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  double const * x2;
+  int32_t x3;
+  flam_tensor * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_rank_out", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_rank_out(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_rank_out _cffi_d_flam_linalg_matrix_rank_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_multi_dot(flam_tensor const * const * x0, size_t x1)
+{
+  return flam_linalg_multi_dot(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_multi_dot(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_multi_dot", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(13), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(13), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_multi_dot(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_multi_dot _cffi_d_flam_linalg_multi_dot
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_multi_dot_out(flam_tensor const * const * x0, size_t x1, flam_tensor * x2)
+{
+  return flam_linalg_multi_dot_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_multi_dot_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_multi_dot_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(13), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(13), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_multi_dot_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_multi_dot_out _cffi_d_flam_linalg_multi_dot_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_norm(flam_tensor const * x0, double const * x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5)
+{
+  return flam_linalg_norm(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_norm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_norm", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_norm(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_norm _cffi_d_flam_linalg_norm
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_norm_named(flam_tensor const * x0, char const * x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5)
+{
+  return flam_linalg_norm_named(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_norm_named(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_norm_named", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_norm_named(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_norm_named _cffi_d_flam_linalg_norm_named
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_norm_named_out(flam_tensor const * x0, char const * x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5, flam_tensor * x6)
+{
+  return flam_linalg_norm_named_out(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_norm_named_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  flam_tensor * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_norm_named_out", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_norm_named_out(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_norm_named_out _cffi_d_flam_linalg_norm_named_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_norm_out(flam_tensor const * x0, double const * x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5, flam_tensor * x6)
+{
+  return flam_linalg_norm_out(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_norm_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  flam_tensor * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_norm_out", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_norm_out(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_norm_out _cffi_d_flam_linalg_norm_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_pinv(flam_tensor const * x0, double const * x1, double const * x2, int32_t x3)
+{
+  return flam_linalg_pinv(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_pinv(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  double const * x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_pinv", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_pinv(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_pinv _cffi_d_flam_linalg_pinv
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_pinv_out(flam_tensor const * x0, double const * x1, double const * x2, int32_t x3, flam_tensor * x4)
+{
+  return flam_linalg_pinv_out(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_pinv_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  double const * x2;
+  int32_t x3;
+  flam_tensor * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_pinv_out", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(88), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_pinv_out(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_pinv_out _cffi_d_flam_linalg_pinv_out
+#endif
+
+static int32_t _cffi_d_flam_linalg_qr(flam_tensor const * x0, char const * x1, flam_tensor * * x2, flam_tensor * * x3)
+{
+  return flam_linalg_qr(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_qr(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  flam_tensor * * x2;
+  flam_tensor * * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_qr", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_qr(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_qr _cffi_d_flam_linalg_qr
+#endif
+
+static int32_t _cffi_d_flam_linalg_slogdet(flam_tensor const * x0, flam_tensor * * x1, flam_tensor * * x2)
+{
+  return flam_linalg_slogdet(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_slogdet(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * * x1;
+  flam_tensor * * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_slogdet", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_slogdet(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_slogdet _cffi_d_flam_linalg_slogdet
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_solve(flam_tensor const * x0, flam_tensor const * x1, int32_t x2)
+{
+  return flam_linalg_solve(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_solve(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_solve", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_solve(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_solve _cffi_d_flam_linalg_solve
+#endif
+
+static int32_t _cffi_d_flam_linalg_solve_ex(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, flam_tensor * * x4, flam_tensor * * x5)
+{
+  return flam_linalg_solve_ex(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_solve_ex(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  flam_tensor * * x4;
+  flam_tensor * * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_solve_ex", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_solve_ex(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_solve_ex _cffi_d_flam_linalg_solve_ex
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_solve_out(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, flam_tensor * x3)
+{
+  return flam_linalg_solve_out(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_solve_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  flam_tensor * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_solve_out", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_solve_out(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_solve_out _cffi_d_flam_linalg_solve_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_solve_triangular(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, int32_t x4)
+{
+  return flam_linalg_solve_triangular(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_solve_triangular(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_solve_triangular", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_solve_triangular(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_solve_triangular _cffi_d_flam_linalg_solve_triangular
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_solve_triangular_out(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, int32_t x4, flam_tensor * x5)
+{
+  return flam_linalg_solve_triangular_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_solve_triangular_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_solve_triangular_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_solve_triangular_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_solve_triangular_out _cffi_d_flam_linalg_solve_triangular_out
+#endif
+
+static int32_t _cffi_d_flam_linalg_svd(flam_tensor const * x0, int32_t x1, char const * x2, flam_tensor * * x3, flam_tensor * * x4, flam_tensor * * x5)
+{
+  return flam_linalg_svd(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_svd(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  char const * x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  flam_tensor * * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_svd", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(440), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(440), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_svd(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_svd _cffi_d_flam_linalg_svd
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_svdvals(flam_tensor const * x0, char const * x1)
+{
+  return flam_linalg_svdvals(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_svdvals(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_svdvals", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_svdvals(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_svdvals _cffi_d_flam_linalg_svdvals
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_svdvals_out(flam_tensor const * x0, char const * x1, flam_tensor * x2)
+{
+  return flam_linalg_svdvals_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_svdvals_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_svdvals_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_svdvals_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_svdvals_out _cffi_d_flam_linalg_svdvals_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_vecdot(flam_tensor const * x0, flam_tensor const * x1, int64_t x2)
+{
+  return flam_linalg_vecdot(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_vecdot(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_vecdot", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_vecdot(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_vecdot _cffi_d_flam_linalg_vecdot
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_vecdot_out(flam_tensor const * x0, flam_tensor const * x1, int64_t x2, flam_tensor * x3)
+{
+  return flam_linalg_vecdot_out(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_vecdot_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  flam_tensor * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_vecdot_out", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_vecdot_out(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_vecdot_out _cffi_d_flam_linalg_vecdot_out
+#endif
+
 static flam_state * _cffi_d_flam_load(char const * x0, int32_t x1)
 {
   return flam_load(x0, x1);
@@ -2474,7 +6494,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(352));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(573));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2505,28 +6525,28 @@ _cffi_f_flam_loader_next(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(199), arg0, (char **)&x0);
+      _cffi_type(355), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(199), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(355), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(205), arg1, (char **)&x1);
+      _cffi_type(361), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor_list * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(205), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(361), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(206), arg2, (char **)&x2);
+      _cffi_type(362), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(206), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(362), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2559,10 +6579,10 @@ _cffi_f_flam_loader_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(199), arg0, (char **)&x0);
+      _cffi_type(355), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(199), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(355), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2605,10 +6625,10 @@ _cffi_f_flam_loader_seek(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(199), arg0, (char **)&x0);
+      _cffi_type(355), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(199), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(355), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2659,10 +6679,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(199), arg0, (char **)&x0);
+      _cffi_type(355), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(199), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(355), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2672,10 +6692,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(189), arg2, (char **)&x2);
+      _cffi_type(345), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(189), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(345), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2693,6 +6713,44 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_loader_wait _cffi_d_flam_loader_wait
+#endif
+
+static flam_tensor * _cffi_d_flam_logdet(flam_tensor const * x0)
+{
+  return flam_logdet(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logdet(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logdet(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logdet _cffi_d_flam_logdet
 #endif
 
 static flam_tensor * _cffi_d_flam_masked_scatter(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2)
@@ -3114,10 +7172,10 @@ _cffi_f_flam_module_load_state_dict(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(180), arg1, (char **)&x1);
+      _cffi_type(336), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(336), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3432,12 +7490,187 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(356));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(577));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_nonzero_tuple _cffi_d_flam_nonzero_tuple
+#endif
+
+static flam_tensor * _cffi_d_flam_norm_named(flam_tensor const * x0, char const * x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5)
+{
+  return flam_norm_named(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_norm_named(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_norm_named", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_norm_named(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_norm_named _cffi_d_flam_norm_named
+#endif
+
+static flam_tensor * _cffi_d_flam_norm_named_out(flam_tensor const * x0, char const * x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5, flam_tensor * x6)
+{
+  return flam_norm_named_out(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_norm_named_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  char const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int32_t x4;
+  int32_t x5;
+  flam_tensor * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_norm_named_out", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(32), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(21), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_norm_named_out(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_norm_named_out _cffi_d_flam_norm_named_out
 #endif
 
 static flam_tensor * _cffi_d_flam_one_hot(flam_tensor const * x0, int64_t x1)
@@ -3509,19 +7742,19 @@ _cffi_f_flam_optimizer_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(225), arg0, (char **)&x0);
+      _cffi_type(381), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(225), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(381), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(180), arg1, (char **)&x1);
+      _cffi_type(336), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(336), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3564,28 +7797,28 @@ _cffi_f_flam_optimizer_step_closure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(225), arg0, (char **)&x0);
+      _cffi_type(381), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(225), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(381), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(226), arg1, (char **)&x1);
+      _cffi_type(382), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_closure const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(226), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(382), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(184), arg2, (char **)&x2);
+      _cffi_type(340), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(184), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(340), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3626,10 +7859,10 @@ _cffi_f_flam_plot_write(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(234), arg0, (char **)&x0);
+      _cffi_type(390), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(234), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(390), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3679,10 +7912,10 @@ _cffi_f_flam_profile_export_trace(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(238), arg0, (char **)&x0);
+      _cffi_type(394), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profile const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(238), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(394), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3730,7 +7963,7 @@ _cffi_f_flam_profiler_stop(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(344));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(565));
   return pyresult;
 }
 #else
@@ -3752,10 +7985,10 @@ _cffi_f_flam_progress_draw(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(242), arg0, (char **)&x0);
+      _cffi_type(398), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(242), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(398), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3790,10 +8023,10 @@ _cffi_f_flam_progress_finish(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(242), arg0, (char **)&x0);
+      _cffi_type(398), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(242), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(398), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3834,10 +8067,10 @@ _cffi_f_flam_progress_say(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(242), arg0, (char **)&x0);
+      _cffi_type(398), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(242), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(398), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3889,10 +8122,10 @@ _cffi_f_flam_progress_to_jsonl(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(242), arg0, (char **)&x0);
+      _cffi_type(398), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(242), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(398), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4184,10 +8417,10 @@ _cffi_f_flam_save(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(180), arg0, (char **)&x0);
+      _cffi_type(336), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(180), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(336), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4237,19 +8470,19 @@ _cffi_f_flam_scheduler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(254), arg0, (char **)&x0);
+      _cffi_type(410), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(254), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(410), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(180), arg1, (char **)&x1);
+      _cffi_type(336), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(336), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4284,10 +8517,10 @@ _cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(254), arg0, (char **)&x0);
+      _cffi_type(410), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(254), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(410), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4352,10 +8585,10 @@ _cffi_f_flam_stream_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(176), arg0, (char **)&x0);
+      _cffi_type(332), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(176), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(332), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4396,19 +8629,19 @@ _cffi_f_flam_stream_wait_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(176), arg0, (char **)&x0);
+      _cffi_type(332), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(176), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(332), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(176), arg1, (char **)&x1);
+      _cffi_type(332), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(176), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(332), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4460,19 +8693,19 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(287), arg1, (char **)&x1);
+      _cffi_type(449), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(287), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(449), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(288), arg2, (char **)&x2);
+      _cffi_type(450), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(288), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(450), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4521,10 +8754,10 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(141), arg0, (char **)&x0);
+      _cffi_type(297), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(141), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(297), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4599,10 +8832,10 @@ _cffi_f_flam_tensor_host_data(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(206), arg1, (char **)&x1);
+      _cffi_type(362), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(206), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(362), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4652,10 +8885,10 @@ _cffi_f_flam_tensor_item_f64(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(184), arg1, (char **)&x1);
+      _cffi_type(340), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(184), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(340), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4705,10 +8938,10 @@ _cffi_f_flam_tensor_item_i64(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(190), arg1, (char **)&x1);
+      _cffi_type(346), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(190), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(346), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4798,10 +9031,10 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(313), arg1, (char **)&x1);
+      _cffi_type(534), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(313), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(534), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5064,7 +9297,7 @@ _cffi_f_flam_unique(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(356));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(577));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5129,7 +9362,7 @@ _cffi_f_flam_unique_consecutive(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(356));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(577));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5284,140 +9517,198 @@ static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 290), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 271), (void *)_cffi_d_flam_backward },
-  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 90), (void *)_cffi_d_flam_bincount },
-  { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 41), (void *)_cffi_d_flam_clip_grad_norm_ },
-  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_combinations },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 467), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 427), (void *)_cffi_d_flam_backward },
+  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_bincount },
+  { "flam_cholesky_inverse", (void *)_cffi_f_flam_cholesky_inverse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_cholesky_inverse },
+  { "flam_cholesky_inverse_out", (void *)_cffi_f_flam_cholesky_inverse_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 241), (void *)_cffi_d_flam_cholesky_inverse_out },
+  { "flam_cholesky_solve", (void *)_cffi_f_flam_cholesky_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 179), (void *)_cffi_d_flam_cholesky_solve },
+  { "flam_cholesky_solve_out", (void *)_cffi_f_flam_cholesky_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_cholesky_solve_out },
+  { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_clip_grad_norm_ },
+  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_combinations },
   { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 25), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 316), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_embedding_bag },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 537), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 155), (void *)_cffi_d_flam_embedding_bag },
   { "flam_environment", (void *)_cffi_f_flam_environment, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 0), (void *)_cffi_d_flam_environment },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 298), (void *)_cffi_d_flam_equal },
-  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 171), (void *)_cffi_d_flam_event_synchronize },
-  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 174), (void *)_cffi_d_flam_event_wait },
-  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_grad },
-  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 182), (void *)_cffi_d_flam_grad_scaler_get_scale },
-  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 178), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
-  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 192), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
-  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 186), (void *)_cffi_d_flam_grad_scaler_skipped },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_equal },
+  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 327), (void *)_cffi_d_flam_event_synchronize },
+  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 330), (void *)_cffi_d_flam_event_wait },
+  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_grad },
+  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 338), (void *)_cffi_d_flam_grad_scaler_get_scale },
+  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 334), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
+  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
+  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_grad_scaler_skipped },
   { "flam_grad_scaler_state_dict", (void *)_cffi_f_flam_grad_scaler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 8), (void *)_cffi_d_flam_grad_scaler_state_dict },
-  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 115), (void *)_cffi_d_flam_histc },
-  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 121), (void *)_cffi_d_flam_histc_out },
-  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 102), (void *)_cffi_d_flam_index },
+  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 266), (void *)_cffi_d_flam_histc },
+  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_histc_out },
+  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 253), (void *)_cffi_d_flam_index },
   { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 30), (void *)_cffi_d_flam_index_put_ },
+  { "flam_linalg_cholesky", (void *)_cffi_f_flam_linalg_cholesky, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_cholesky },
+  { "flam_linalg_cholesky_ex", (void *)_cffi_f_flam_linalg_cholesky_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_linalg_cholesky_ex },
+  { "flam_linalg_cholesky_out", (void *)_cffi_f_flam_linalg_cholesky_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 241), (void *)_cffi_d_flam_linalg_cholesky_out },
+  { "flam_linalg_cond", (void *)_cffi_f_flam_linalg_cond, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 86), (void *)_cffi_d_flam_linalg_cond },
+  { "flam_linalg_cond_named", (void *)_cffi_f_flam_linalg_cond_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_linalg_cond_named },
+  { "flam_linalg_cond_named_out", (void *)_cffi_f_flam_linalg_cond_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 64), (void *)_cffi_d_flam_linalg_cond_named_out },
+  { "flam_linalg_cond_out", (void *)_cffi_f_flam_linalg_cond_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 103), (void *)_cffi_d_flam_linalg_cond_out },
+  { "flam_linalg_cross", (void *)_cffi_f_flam_linalg_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_linalg_cross },
+  { "flam_linalg_cross_out", (void *)_cffi_f_flam_linalg_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_linalg_cross_out },
+  { "flam_linalg_det", (void *)_cffi_f_flam_linalg_det, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_linalg_det },
+  { "flam_linalg_det_out", (void *)_cffi_f_flam_linalg_det_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 142), (void *)_cffi_d_flam_linalg_det_out },
+  { "flam_linalg_eigh", (void *)_cffi_f_flam_linalg_eigh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 437), (void *)_cffi_d_flam_linalg_eigh },
+  { "flam_linalg_eigvalsh", (void *)_cffi_f_flam_linalg_eigvalsh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_linalg_eigvalsh },
+  { "flam_linalg_eigvalsh_out", (void *)_cffi_f_flam_linalg_eigvalsh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 64), (void *)_cffi_d_flam_linalg_eigvalsh_out },
+  { "flam_linalg_inv", (void *)_cffi_f_flam_linalg_inv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_linalg_inv },
+  { "flam_linalg_inv_ex", (void *)_cffi_f_flam_linalg_inv_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_linalg_inv_ex },
+  { "flam_linalg_inv_out", (void *)_cffi_f_flam_linalg_inv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 142), (void *)_cffi_d_flam_linalg_inv_out },
+  { "flam_linalg_lstsq", (void *)_cffi_f_flam_linalg_lstsq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 457), (void *)_cffi_d_flam_linalg_lstsq },
+  { "flam_linalg_lu", (void *)_cffi_f_flam_linalg_lu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 502), (void *)_cffi_d_flam_linalg_lu },
+  { "flam_linalg_lu_factor", (void *)_cffi_f_flam_linalg_lu_factor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_linalg_lu_factor },
+  { "flam_linalg_lu_factor_ex", (void *)_cffi_f_flam_linalg_lu_factor_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 516), (void *)_cffi_d_flam_linalg_lu_factor_ex },
+  { "flam_linalg_lu_solve", (void *)_cffi_f_flam_linalg_lu_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 164), (void *)_cffi_d_flam_linalg_lu_solve },
+  { "flam_linalg_lu_solve_out", (void *)_cffi_f_flam_linalg_lu_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 171), (void *)_cffi_d_flam_linalg_lu_solve_out },
+  { "flam_linalg_matrix_norm", (void *)_cffi_f_flam_linalg_matrix_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_linalg_matrix_norm },
+  { "flam_linalg_matrix_norm_named", (void *)_cffi_f_flam_linalg_matrix_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_linalg_matrix_norm_named },
+  { "flam_linalg_matrix_norm_named_out", (void *)_cffi_f_flam_linalg_matrix_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 77), (void *)_cffi_d_flam_linalg_matrix_norm_named_out },
+  { "flam_linalg_matrix_norm_out", (void *)_cffi_f_flam_linalg_matrix_norm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 133), (void *)_cffi_d_flam_linalg_matrix_norm_out },
+  { "flam_linalg_matrix_power", (void *)_cffi_f_flam_linalg_matrix_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_linalg_matrix_power },
+  { "flam_linalg_matrix_power_out", (void *)_cffi_f_flam_linalg_matrix_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 279), (void *)_cffi_d_flam_linalg_matrix_power_out },
+  { "flam_linalg_matrix_rank", (void *)_cffi_f_flam_linalg_matrix_rank, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 90), (void *)_cffi_d_flam_linalg_matrix_rank },
+  { "flam_linalg_matrix_rank_out", (void *)_cffi_f_flam_linalg_matrix_rank_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_linalg_matrix_rank_out },
+  { "flam_linalg_multi_dot", (void *)_cffi_f_flam_linalg_multi_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 41), (void *)_cffi_d_flam_linalg_multi_dot },
+  { "flam_linalg_multi_dot_out", (void *)_cffi_f_flam_linalg_multi_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_linalg_multi_dot_out },
+  { "flam_linalg_norm", (void *)_cffi_f_flam_linalg_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 108), (void *)_cffi_d_flam_linalg_norm },
+  { "flam_linalg_norm_named", (void *)_cffi_f_flam_linalg_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_linalg_norm_named },
+  { "flam_linalg_norm_named_out", (void *)_cffi_f_flam_linalg_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 77), (void *)_cffi_d_flam_linalg_norm_named_out },
+  { "flam_linalg_norm_out", (void *)_cffi_f_flam_linalg_norm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 116), (void *)_cffi_d_flam_linalg_norm_out },
+  { "flam_linalg_pinv", (void *)_cffi_f_flam_linalg_pinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 90), (void *)_cffi_d_flam_linalg_pinv },
+  { "flam_linalg_pinv_out", (void *)_cffi_f_flam_linalg_pinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_linalg_pinv_out },
+  { "flam_linalg_qr", (void *)_cffi_f_flam_linalg_qr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 437), (void *)_cffi_d_flam_linalg_qr },
+  { "flam_linalg_slogdet", (void *)_cffi_f_flam_linalg_slogdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 452), (void *)_cffi_d_flam_linalg_slogdet },
+  { "flam_linalg_solve", (void *)_cffi_f_flam_linalg_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 179), (void *)_cffi_d_flam_linalg_solve },
+  { "flam_linalg_solve_ex", (void *)_cffi_f_flam_linalg_solve_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_linalg_solve_ex },
+  { "flam_linalg_solve_out", (void *)_cffi_f_flam_linalg_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_linalg_solve_out },
+  { "flam_linalg_solve_triangular", (void *)_cffi_f_flam_linalg_solve_triangular, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_linalg_solve_triangular },
+  { "flam_linalg_solve_triangular_out", (void *)_cffi_f_flam_linalg_solve_triangular_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 197), (void *)_cffi_d_flam_linalg_solve_triangular_out },
+  { "flam_linalg_svd", (void *)_cffi_f_flam_linalg_svd, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 488), (void *)_cffi_d_flam_linalg_svd },
+  { "flam_linalg_svdvals", (void *)_cffi_f_flam_linalg_svdvals, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_linalg_svdvals },
+  { "flam_linalg_svdvals_out", (void *)_cffi_f_flam_linalg_svdvals_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 64), (void *)_cffi_d_flam_linalg_svdvals_out },
+  { "flam_linalg_vecdot", (void *)_cffi_f_flam_linalg_vecdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_linalg_vecdot },
+  { "flam_linalg_vecdot_out", (void *)_cffi_f_flam_linalg_vecdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_linalg_vecdot_out },
   { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 4), (void *)_cffi_d_flam_load },
-  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 321), (void *)_cffi_d_flam_loader_release },
-  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 208), (void *)_cffi_d_flam_loader_seek },
-  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_loader_wait },
-  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 55), (void *)_cffi_d_flam_masked_scatter },
+  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 359), (void *)_cffi_d_flam_loader_next },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 542), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 364), (void *)_cffi_d_flam_loader_seek },
+  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 354), (void *)_cffi_d_flam_loader_wait },
+  { "flam_logdet", (void *)_cffi_f_flam_logdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_logdet },
+  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 150), (void *)_cffi_d_flam_masked_scatter },
   { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 20), (void *)_cffi_d_flam_masked_scatter_ },
-  { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 316), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 319), (void *)_cffi_d_flam_memory_empty_pinned_cache },
-  { "flam_memory_timeline", (void *)_cffi_f_flam_memory_timeline, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 168), (void *)_cffi_d_flam_memory_timeline },
+  { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_masked_select },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 537), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 540), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_timeline", (void *)_cffi_f_flam_memory_timeline, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 324), (void *)_cffi_d_flam_memory_timeline },
   { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_module_call },
   { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 11), (void *)_cffi_d_flam_module_forward },
-  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 213), (void *)_cffi_d_flam_module_load_state_dict },
-  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_module_to },
-  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_nanquantile },
-  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_nanquantile_out },
-  { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 48), (void *)_cffi_d_flam_nonzero },
-  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 159), (void *)_cffi_d_flam_nonzero_tuple },
-  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 111), (void *)_cffi_d_flam_one_hot },
-  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_optimizer_load_state_dict },
-  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_optimizer_step_closure },
-  { "flam_plot_write", (void *)_cffi_f_flam_plot_write, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 233), (void *)_cffi_d_flam_plot_write },
-  { "flam_profile_export_trace", (void *)_cffi_f_flam_profile_export_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_profile_export_trace },
+  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 369), (void *)_cffi_d_flam_module_load_state_dict },
+  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 374), (void *)_cffi_d_flam_module_to },
+  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 205), (void *)_cffi_d_flam_nanquantile },
+  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_nanquantile_out },
+  { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_nonzero },
+  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 315), (void *)_cffi_d_flam_nonzero_tuple },
+  { "flam_norm_named", (void *)_cffi_f_flam_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_norm_named },
+  { "flam_norm_named_out", (void *)_cffi_f_flam_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 77), (void *)_cffi_d_flam_norm_named_out },
+  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_one_hot },
+  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 385), (void *)_cffi_d_flam_optimizer_load_state_dict },
+  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 380), (void *)_cffi_d_flam_optimizer_step_closure },
+  { "flam_plot_write", (void *)_cffi_f_flam_plot_write, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 389), (void *)_cffi_d_flam_plot_write },
+  { "flam_profile_export_trace", (void *)_cffi_f_flam_profile_export_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 393), (void *)_cffi_d_flam_profile_export_trace },
   { "flam_profiler_stop", (void *)_cffi_f_flam_profiler_stop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2), (void *)_cffi_d_flam_profiler_stop },
-  { "flam_progress_draw", (void *)_cffi_f_flam_progress_draw, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 241), (void *)_cffi_d_flam_progress_draw },
-  { "flam_progress_finish", (void *)_cffi_f_flam_progress_finish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 241), (void *)_cffi_d_flam_progress_finish },
-  { "flam_progress_say", (void *)_cffi_f_flam_progress_say, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 244), (void *)_cffi_d_flam_progress_say },
-  { "flam_progress_to_jsonl", (void *)_cffi_f_flam_progress_to_jsonl, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 248), (void *)_cffi_d_flam_progress_to_jsonl },
-  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_quantile },
-  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_quantile_out },
-  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 84), (void *)_cffi_d_flam_repeat_interleave_each },
-  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 260), (void *)_cffi_d_flam_save },
-  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 256), (void *)_cffi_d_flam_scheduler_load_state_dict },
-  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 253), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 316), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 264), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_tensor_format },
-  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 140), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 307), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 281), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 303), (void *)_cffi_d_flam_tensor_item_i64 },
-  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 48), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_tensor_to_host },
-  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 95), (void *)_cffi_d_flam_to },
-  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 133), (void *)_cffi_d_flam_tril_indices },
-  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 133), (void *)_cffi_d_flam_triu_indices },
-  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_unique },
-  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_unique_consecutive },
+  { "flam_progress_draw", (void *)_cffi_f_flam_progress_draw, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 397), (void *)_cffi_d_flam_progress_draw },
+  { "flam_progress_finish", (void *)_cffi_f_flam_progress_finish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 397), (void *)_cffi_d_flam_progress_finish },
+  { "flam_progress_say", (void *)_cffi_f_flam_progress_say, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 400), (void *)_cffi_d_flam_progress_say },
+  { "flam_progress_to_jsonl", (void *)_cffi_f_flam_progress_to_jsonl, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_progress_to_jsonl },
+  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 205), (void *)_cffi_d_flam_quantile },
+  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_quantile_out },
+  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 220), (void *)_cffi_d_flam_repeat_interleave_each },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 416), (void *)_cffi_d_flam_save },
+  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 412), (void *)_cffi_d_flam_scheduler_load_state_dict },
+  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 409), (void *)_cffi_d_flam_scheduler_step },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 537), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 420), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 447), (void *)_cffi_d_flam_tensor_format },
+  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 296), (void *)_cffi_d_flam_tensor_from_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 528), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 443), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_tensor_pin_memory },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 532), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_to },
+  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 289), (void *)_cffi_d_flam_tril_indices },
+  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 289), (void *)_cffi_d_flam_triu_indices },
+  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 318), (void *)_cffi_d_flam_unique },
+  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 318), (void *)_cffi_d_flam_unique_consecutive },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 325, _CFFI_F_EXTERNAL,
+  { "flam_closure", 546, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset", 326, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 547, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 327, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 548, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 328, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 549, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 329, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 550, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 330, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 551, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 331, _CFFI_F_EXTERNAL,
+  { "flam_function", 552, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 332, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 553, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_grad_scaler", 333, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 554, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 334, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 555, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 335, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 556, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 336, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 557, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 337, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 558, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 338, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 559, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 339, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 560, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 340, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 561, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 341, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 562, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 342, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 563, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_plot", 343, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_plot", 564, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_profile", 345, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_profile", 566, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_profiler_options", 346, _CFFI_F_EXTERNAL,
+  { "flam_profiler_options", 567, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_progress", 347, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_progress", 568, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_progress_callback", 348, _CFFI_F_EXTERNAL,
+  { "flam_progress_callback", 569, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_rate_callback", 349, _CFFI_F_EXTERNAL,
+  { "flam_rate_callback", 570, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 350, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 571, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 351, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 572, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 353, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 574, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 354, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 575, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 355, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor", 576, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 357, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor_list", 578, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
@@ -5426,57 +9717,57 @@ static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bag", 6 },
   { "flam_bool", 6 },
   { "flam_cdist_mode", 6 },
-  { "flam_closure", 325 },
+  { "flam_closure", 546 },
   { "flam_cycle", 6 },
-  { "flam_dataset", 326 },
-  { "flam_dataset_vtable", 327 },
+  { "flam_dataset", 547 },
+  { "flam_dataset_vtable", 548 },
   { "flam_device", 6 },
   { "flam_device_type", 6 },
   { "flam_dtype", 6 },
-  { "flam_error", 328 },
-  { "flam_event", 329 },
+  { "flam_error", 549 },
+  { "flam_event", 550 },
   { "flam_fan", 6 },
-  { "flam_format_options", 330 },
-  { "flam_function", 331 },
+  { "flam_format_options", 551 },
+  { "flam_function", 552 },
   { "flam_gelu_form", 6 },
-  { "flam_generator", 332 },
-  { "flam_grad_scaler", 333 },
+  { "flam_generator", 553 },
+  { "flam_grad_scaler", 554 },
   { "flam_grid_padding", 6 },
-  { "flam_hook", 334 },
-  { "flam_hook_callback", 335 },
+  { "flam_hook", 555 },
+  { "flam_hook_callback", 556 },
   { "flam_hook_moment", 6 },
   { "flam_index_kind", 6 },
   { "flam_interpolation", 6 },
-  { "flam_loader", 336 },
-  { "flam_loader_options", 337 },
+  { "flam_loader", 557 },
+  { "flam_loader_options", 558 },
   { "flam_meshgrid_indexing", 6 },
-  { "flam_module", 338 },
-  { "flam_module_hook", 339 },
-  { "flam_module_vtable", 340 },
-  { "flam_node", 341 },
-  { "flam_optimizer", 342 },
+  { "flam_module", 559 },
+  { "flam_module_hook", 560 },
+  { "flam_module_vtable", 561 },
+  { "flam_node", 562 },
+  { "flam_optimizer", 563 },
   { "flam_padding", 6 },
-  { "flam_plot", 343 },
-  { "flam_profile", 345 },
-  { "flam_profiler_options", 346 },
-  { "flam_progress", 347 },
-  { "flam_progress_callback", 348 },
+  { "flam_plot", 564 },
+  { "flam_profile", 566 },
+  { "flam_profiler_options", 567 },
+  { "flam_progress", 568 },
+  { "flam_progress_callback", 569 },
   { "flam_progress_style", 6 },
   { "flam_quantile_interpolation", 6 },
-  { "flam_rate_callback", 349 },
+  { "flam_rate_callback", 570 },
   { "flam_recurrent", 6 },
   { "flam_reduction", 6 },
   { "flam_rounding", 6 },
-  { "flam_saved", 350 },
+  { "flam_saved", 571 },
   { "flam_scatter_rule", 6 },
-  { "flam_scheduler", 351 },
-  { "flam_scope", 194 },
+  { "flam_scheduler", 572 },
+  { "flam_scope", 350 },
   { "flam_side", 6 },
-  { "flam_state", 353 },
+  { "flam_state", 574 },
   { "flam_status", 6 },
-  { "flam_stream", 354 },
-  { "flam_tensor", 355 },
-  { "flam_tensor_list", 357 },
+  { "flam_stream", 575 },
+  { "flam_tensor", 576 },
+  { "flam_tensor_list", 578 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -5491,12 +9782,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  72,  /* num_globals */
+  130,  /* num_globals */
   30,  /* num_struct_unions */
   0,  /* num_enums */
   55,  /* num_typenames */
   _cffi_includes,
-  359,  /* num_types */
+  580,  /* num_types */
   0,  /* flags */
 };
 

@@ -600,6 +600,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/io.h"
 #include "flambeau/join.h"
 #include "flambeau/layers.h"
+#include "flambeau/linalg.h"
 #include "flambeau/loss.h"
 #include "flambeau/margin.h"
 #include "flambeau/matmul.h"
@@ -10507,6 +10508,70 @@ _cffi_f_flam_binary_cross_entropy_with_logits(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_binary_cross_entropy_with_logits _cffi_d_flam_binary_cross_entropy_with_logits
+#endif
+
+static flam_tensor * _cffi_d_flam_binomial(flam_tensor const * x0, flam_tensor const * x1, flam_generator * x2)
+{
+  return flam_binomial(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_binomial(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_generator * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_binomial", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(499), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(499), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_binomial(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_binomial _cffi_d_flam_binomial
 #endif
 
 static flam_tensor * _cffi_d_flam_bitwise_and(flam_tensor const * x0, flam_tensor const * x1)
@@ -42954,6 +43019,59 @@ _cffi_f_flam_plot_svg(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_plot_svg _cffi_d_flam_plot_svg
 #endif
 
+static flam_tensor * _cffi_d_flam_poisson(flam_tensor const * x0, flam_generator * x1)
+{
+  return flam_poisson(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_poisson(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_generator * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_poisson", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(499), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(499), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_poisson(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_poisson _cffi_d_flam_poisson
+#endif
+
 static flam_tensor * _cffi_d_flam_poisson_nll_loss(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, double x4, int32_t x5)
 {
   return flam_poisson_nll_loss(x0, x1, x2, x3, x4, x5);
@@ -52137,6 +52255,59 @@ _cffi_f_flam_stack_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_stack_out _cffi_d_flam_stack_out
 #endif
 
+static flam_tensor * _cffi_d_flam_standard_gamma(flam_tensor const * x0, flam_generator * x1)
+{
+  return flam_standard_gamma(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_standard_gamma(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_generator * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_standard_gamma", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(499), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(499), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_standard_gamma(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_standard_gamma _cffi_d_flam_standard_gamma
+#endif
+
 static flam_tensor * _cffi_d_flam_state_get(flam_state const * x0, char const * x1)
 {
   return flam_state_get(x0, x1);
@@ -59215,6 +59386,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_bilinear", (void *)_cffi_f_flam_bilinear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_bilinear },
   { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 865), (void *)_cffi_d_flam_binary_cross_entropy },
   { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 879), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
+  { "flam_binomial", (void *)_cffi_f_flam_binomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 775), (void *)_cffi_d_flam_binomial },
   { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bitwise_and },
   { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_bitwise_and_ },
   { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_bitwise_and_out },
@@ -59785,6 +59957,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_plot_release", (void *)_cffi_f_flam_plot_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2336), (void *)_cffi_d_flam_plot_release },
   { "flam_plot_retain", (void *)_cffi_f_flam_plot_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2336), (void *)_cffi_d_flam_plot_retain },
   { "flam_plot_svg", (void *)_cffi_f_flam_plot_svg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 13), (void *)_cffi_d_flam_plot_svg },
+  { "flam_poisson", (void *)_cffi_f_flam_poisson, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_poisson },
   { "flam_poisson_nll_loss", (void *)_cffi_f_flam_poisson_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 979), (void *)_cffi_d_flam_poisson_nll_loss },
   { "flam_polygamma", (void *)_cffi_f_flam_polygamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1458), (void *)_cffi_d_flam_polygamma },
   { "flam_polygamma_out", (void *)_cffi_f_flam_polygamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1462), (void *)_cffi_d_flam_polygamma_out },
@@ -59965,6 +60138,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_squeeze_ },
   { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 616), (void *)_cffi_d_flam_stack },
   { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 621), (void *)_cffi_d_flam_stack_out },
+  { "flam_standard_gamma", (void *)_cffi_f_flam_standard_gamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_standard_gamma },
   { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 465), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 30), (void *)_cffi_d_flam_state_name },
   { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 408), (void *)_cffi_d_flam_state_new },
@@ -60408,7 +60582,7 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  990,  /* num_globals */
+  993,  /* num_globals */
   30,  /* num_struct_unions */
   0,  /* num_enums */
   55,  /* num_typenames */

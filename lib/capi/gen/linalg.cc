@@ -9,13 +9,13 @@ extern "C" {
 
 flam_tensor *flam_linalg_det(const flam_tensor *A) {
   if (!A) return null_operand("flam_linalg_det", "A"), nullptr;
-  return guard_handle("flam_linalg_det", [&] { return flambeau::ops::linalg_det(as_tensor(A)); });
+  return guard_op("flam_linalg_det", [&] { return flambeau::ops::linalg_det(as_tensor(A)); });
 }
 
 flam_tensor *flam_linalg_det_out(const flam_tensor *A, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_det_out", "A"), nullptr;
   if (!out) return null_operand("flam_linalg_det_out", "out"), nullptr;
-  return guard_handle("flam_linalg_det_out", [&] { return flambeau::ops::linalg_det_out(as_tensor(A), as_tensor(out)); });
+  return guard_op("flam_linalg_det_out", [&] { return flambeau::ops::linalg_det_out(as_tensor(A), as_tensor(out)); });
 }
 
 flam_status flam_linalg_slogdet(const flam_tensor *A, flam_tensor **out_sign, flam_tensor
@@ -23,23 +23,23 @@ flam_status flam_linalg_slogdet(const flam_tensor *A, flam_tensor **out_sign, fl
   if (!A) return null_operand("flam_linalg_slogdet", "A");
   if (!out_sign) return null_operand("flam_linalg_slogdet", "out_sign");
   if (!out_logabsdet) return null_operand("flam_linalg_slogdet", "out_logabsdet");
-  return guard_status("flam_linalg_slogdet", [&] { return flambeau::ops::linalg_slogdet(as_tensor(A)); }, out_sign, out_logabsdet);
+  return guard_op_status("flam_linalg_slogdet", [&] { return flambeau::ops::linalg_slogdet(as_tensor(A)); }, out_sign, out_logabsdet);
 }
 
 flam_tensor *flam_logdet(const flam_tensor *A) {
   if (!A) return null_operand("flam_logdet", "A"), nullptr;
-  return guard_handle("flam_logdet", [&] { return flambeau::ops::logdet(as_tensor(A)); });
+  return guard_op("flam_logdet", [&] { return flambeau::ops::logdet(as_tensor(A)); });
 }
 
 flam_tensor *flam_linalg_inv(const flam_tensor *A) {
   if (!A) return null_operand("flam_linalg_inv", "A"), nullptr;
-  return guard_handle("flam_linalg_inv", [&] { return flambeau::ops::linalg_inv(as_tensor(A)); });
+  return guard_op("flam_linalg_inv", [&] { return flambeau::ops::linalg_inv(as_tensor(A)); });
 }
 
 flam_tensor *flam_linalg_inv_out(const flam_tensor *A, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_inv_out", "A"), nullptr;
   if (!out) return null_operand("flam_linalg_inv_out", "out"), nullptr;
-  return guard_handle("flam_linalg_inv_out", [&] { return flambeau::ops::linalg_inv_out(as_tensor(A), as_tensor(out)); });
+  return guard_op("flam_linalg_inv_out", [&] { return flambeau::ops::linalg_inv_out(as_tensor(A), as_tensor(out)); });
 }
 
 flam_status flam_linalg_inv_ex(const flam_tensor *A, flam_bool check_errors, flam_tensor
@@ -47,13 +47,13 @@ flam_status flam_linalg_inv_ex(const flam_tensor *A, flam_bool check_errors, fla
   if (!A) return null_operand("flam_linalg_inv_ex", "A");
   if (!out_inverse) return null_operand("flam_linalg_inv_ex", "out_inverse");
   if (!out_info) return null_operand("flam_linalg_inv_ex", "out_info");
-  return guard_status("flam_linalg_inv_ex", [&] { return flambeau::ops::linalg_inv_ex(as_tensor(A), check_errors != 0); }, out_inverse, out_info);
+  return guard_op_status("flam_linalg_inv_ex", [&] { return flambeau::ops::linalg_inv_ex(as_tensor(A), check_errors != 0); }, out_inverse, out_info);
 }
 
 flam_tensor *flam_linalg_solve(const flam_tensor *A, const flam_tensor *B, flam_bool left) {
   if (!A) return null_operand("flam_linalg_solve", "A"), nullptr;
   if (!B) return null_operand("flam_linalg_solve", "B"), nullptr;
-  return guard_handle("flam_linalg_solve", [&] { return flambeau::ops::linalg_solve(as_tensor(A), as_tensor(B), left != 0); });
+  return guard_op("flam_linalg_solve", [&] { return flambeau::ops::linalg_solve(as_tensor(A), as_tensor(B), left != 0); });
 }
 
 flam_tensor *flam_linalg_solve_out(const flam_tensor *A, const flam_tensor *B, flam_bool left,
@@ -61,7 +61,7 @@ flam_tensor *flam_linalg_solve_out(const flam_tensor *A, const flam_tensor *B, f
   if (!A) return null_operand("flam_linalg_solve_out", "A"), nullptr;
   if (!B) return null_operand("flam_linalg_solve_out", "B"), nullptr;
   if (!out) return null_operand("flam_linalg_solve_out", "out"), nullptr;
-  return guard_handle("flam_linalg_solve_out", [&] { return flambeau::ops::linalg_solve_out(as_tensor(A), as_tensor(B), left != 0, as_tensor(out)); });
+  return guard_op("flam_linalg_solve_out", [&] { return flambeau::ops::linalg_solve_out(as_tensor(A), as_tensor(B), left != 0, as_tensor(out)); });
 }
 
 flam_status flam_linalg_solve_ex(const flam_tensor *A, const flam_tensor *B, flam_bool left,
@@ -70,14 +70,14 @@ flam_status flam_linalg_solve_ex(const flam_tensor *A, const flam_tensor *B, fla
   if (!B) return null_operand("flam_linalg_solve_ex", "B");
   if (!out_result) return null_operand("flam_linalg_solve_ex", "out_result");
   if (!out_info) return null_operand("flam_linalg_solve_ex", "out_info");
-  return guard_status("flam_linalg_solve_ex", [&] { return flambeau::ops::linalg_solve_ex(as_tensor(A), as_tensor(B), left != 0, check_errors != 0); }, out_result, out_info);
+  return guard_op_status("flam_linalg_solve_ex", [&] { return flambeau::ops::linalg_solve_ex(as_tensor(A), as_tensor(B), left != 0, check_errors != 0); }, out_result, out_info);
 }
 
 flam_tensor *flam_linalg_solve_triangular(const flam_tensor *A, const flam_tensor *B, flam_bool
     upper, flam_bool left, flam_bool unitriangular) {
   if (!A) return null_operand("flam_linalg_solve_triangular", "A"), nullptr;
   if (!B) return null_operand("flam_linalg_solve_triangular", "B"), nullptr;
-  return guard_handle("flam_linalg_solve_triangular", [&] { return flambeau::ops::linalg_solve_triangular(as_tensor(A), as_tensor(B), upper != 0, left != 0, unitriangular != 0); });
+  return guard_op("flam_linalg_solve_triangular", [&] { return flambeau::ops::linalg_solve_triangular(as_tensor(A), as_tensor(B), upper != 0, left != 0, unitriangular != 0); });
 }
 
 flam_tensor *flam_linalg_solve_triangular_out(const flam_tensor *A, const flam_tensor *B, flam_bool
@@ -85,18 +85,18 @@ flam_tensor *flam_linalg_solve_triangular_out(const flam_tensor *A, const flam_t
   if (!A) return null_operand("flam_linalg_solve_triangular_out", "A"), nullptr;
   if (!B) return null_operand("flam_linalg_solve_triangular_out", "B"), nullptr;
   if (!out) return null_operand("flam_linalg_solve_triangular_out", "out"), nullptr;
-  return guard_handle("flam_linalg_solve_triangular_out", [&] { return flambeau::ops::linalg_solve_triangular_out(as_tensor(A), as_tensor(B), upper != 0, left != 0, unitriangular != 0, as_tensor(out)); });
+  return guard_op("flam_linalg_solve_triangular_out", [&] { return flambeau::ops::linalg_solve_triangular_out(as_tensor(A), as_tensor(B), upper != 0, left != 0, unitriangular != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_cholesky(const flam_tensor *A, flam_bool upper) {
   if (!A) return null_operand("flam_linalg_cholesky", "A"), nullptr;
-  return guard_handle("flam_linalg_cholesky", [&] { return flambeau::ops::linalg_cholesky(as_tensor(A), upper != 0); });
+  return guard_op("flam_linalg_cholesky", [&] { return flambeau::ops::linalg_cholesky(as_tensor(A), upper != 0); });
 }
 
 flam_tensor *flam_linalg_cholesky_out(const flam_tensor *A, flam_bool upper, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_cholesky_out", "A"), nullptr;
   if (!out) return null_operand("flam_linalg_cholesky_out", "out"), nullptr;
-  return guard_handle("flam_linalg_cholesky_out", [&] { return flambeau::ops::linalg_cholesky_out(as_tensor(A), upper != 0, as_tensor(out)); });
+  return guard_op("flam_linalg_cholesky_out", [&] { return flambeau::ops::linalg_cholesky_out(as_tensor(A), upper != 0, as_tensor(out)); });
 }
 
 flam_status flam_linalg_cholesky_ex(const flam_tensor *A, flam_bool upper, flam_bool check_errors,
@@ -104,24 +104,24 @@ flam_status flam_linalg_cholesky_ex(const flam_tensor *A, flam_bool upper, flam_
   if (!A) return null_operand("flam_linalg_cholesky_ex", "A");
   if (!out_L) return null_operand("flam_linalg_cholesky_ex", "out_L");
   if (!out_info) return null_operand("flam_linalg_cholesky_ex", "out_info");
-  return guard_status("flam_linalg_cholesky_ex", [&] { return flambeau::ops::linalg_cholesky_ex(as_tensor(A), upper != 0, check_errors != 0); }, out_L, out_info);
+  return guard_op_status("flam_linalg_cholesky_ex", [&] { return flambeau::ops::linalg_cholesky_ex(as_tensor(A), upper != 0, check_errors != 0); }, out_L, out_info);
 }
 
 flam_tensor *flam_cholesky_inverse(const flam_tensor *L, flam_bool upper) {
   if (!L) return null_operand("flam_cholesky_inverse", "L"), nullptr;
-  return guard_handle("flam_cholesky_inverse", [&] { return flambeau::ops::cholesky_inverse(as_tensor(L), upper != 0); });
+  return guard_op("flam_cholesky_inverse", [&] { return flambeau::ops::cholesky_inverse(as_tensor(L), upper != 0); });
 }
 
 flam_tensor *flam_cholesky_inverse_out(const flam_tensor *L, flam_bool upper, flam_tensor *out) {
   if (!L) return null_operand("flam_cholesky_inverse_out", "L"), nullptr;
   if (!out) return null_operand("flam_cholesky_inverse_out", "out"), nullptr;
-  return guard_handle("flam_cholesky_inverse_out", [&] { return flambeau::ops::cholesky_inverse_out(as_tensor(L), upper != 0, as_tensor(out)); });
+  return guard_op("flam_cholesky_inverse_out", [&] { return flambeau::ops::cholesky_inverse_out(as_tensor(L), upper != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_cholesky_solve(const flam_tensor *B, const flam_tensor *L, flam_bool upper) {
   if (!B) return null_operand("flam_cholesky_solve", "B"), nullptr;
   if (!L) return null_operand("flam_cholesky_solve", "L"), nullptr;
-  return guard_handle("flam_cholesky_solve", [&] { return flambeau::ops::cholesky_solve(as_tensor(B), as_tensor(L), upper != 0); });
+  return guard_op("flam_cholesky_solve", [&] { return flambeau::ops::cholesky_solve(as_tensor(B), as_tensor(L), upper != 0); });
 }
 
 flam_tensor *flam_cholesky_solve_out(const flam_tensor *B, const flam_tensor *L, flam_bool upper,
@@ -129,7 +129,7 @@ flam_tensor *flam_cholesky_solve_out(const flam_tensor *B, const flam_tensor *L,
   if (!B) return null_operand("flam_cholesky_solve_out", "B"), nullptr;
   if (!L) return null_operand("flam_cholesky_solve_out", "L"), nullptr;
   if (!out) return null_operand("flam_cholesky_solve_out", "out"), nullptr;
-  return guard_handle("flam_cholesky_solve_out", [&] { return flambeau::ops::cholesky_solve_out(as_tensor(B), as_tensor(L), upper != 0, as_tensor(out)); });
+  return guard_op("flam_cholesky_solve_out", [&] { return flambeau::ops::cholesky_solve_out(as_tensor(B), as_tensor(L), upper != 0, as_tensor(out)); });
 }
 
 flam_status flam_linalg_qr(const flam_tensor *A, const char *mode, flam_tensor **out_Q, flam_tensor
@@ -138,7 +138,7 @@ flam_status flam_linalg_qr(const flam_tensor *A, const char *mode, flam_tensor *
   if (!mode) return null_operand("flam_linalg_qr", "mode");
   if (!out_Q) return null_operand("flam_linalg_qr", "out_Q");
   if (!out_R) return null_operand("flam_linalg_qr", "out_R");
-  return guard_status("flam_linalg_qr", [&] { return flambeau::ops::linalg_qr(as_tensor(A), as_text(mode)); }, out_Q, out_R);
+  return guard_op_status("flam_linalg_qr", [&] { return flambeau::ops::linalg_qr(as_tensor(A), as_text(mode)); }, out_Q, out_R);
 }
 
 flam_status flam_linalg_eigh(const flam_tensor *A, const char *UPLO, flam_tensor **out_eigenvalues,
@@ -147,20 +147,20 @@ flam_status flam_linalg_eigh(const flam_tensor *A, const char *UPLO, flam_tensor
   if (!UPLO) return null_operand("flam_linalg_eigh", "UPLO");
   if (!out_eigenvalues) return null_operand("flam_linalg_eigh", "out_eigenvalues");
   if (!out_eigenvectors) return null_operand("flam_linalg_eigh", "out_eigenvectors");
-  return guard_status("flam_linalg_eigh", [&] { return flambeau::ops::linalg_eigh(as_tensor(A), as_text(UPLO)); }, out_eigenvalues, out_eigenvectors);
+  return guard_op_status("flam_linalg_eigh", [&] { return flambeau::ops::linalg_eigh(as_tensor(A), as_text(UPLO)); }, out_eigenvalues, out_eigenvectors);
 }
 
 flam_tensor *flam_linalg_eigvalsh(const flam_tensor *A, const char *UPLO) {
   if (!A) return null_operand("flam_linalg_eigvalsh", "A"), nullptr;
   if (!UPLO) return null_operand("flam_linalg_eigvalsh", "UPLO"), nullptr;
-  return guard_handle("flam_linalg_eigvalsh", [&] { return flambeau::ops::linalg_eigvalsh(as_tensor(A), as_text(UPLO)); });
+  return guard_op("flam_linalg_eigvalsh", [&] { return flambeau::ops::linalg_eigvalsh(as_tensor(A), as_text(UPLO)); });
 }
 
 flam_tensor *flam_linalg_eigvalsh_out(const flam_tensor *A, const char *UPLO, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_eigvalsh_out", "A"), nullptr;
   if (!UPLO) return null_operand("flam_linalg_eigvalsh_out", "UPLO"), nullptr;
   if (!out) return null_operand("flam_linalg_eigvalsh_out", "out"), nullptr;
-  return guard_handle("flam_linalg_eigvalsh_out", [&] { return flambeau::ops::linalg_eigvalsh_out(as_tensor(A), as_text(UPLO), as_tensor(out)); });
+  return guard_op("flam_linalg_eigvalsh_out", [&] { return flambeau::ops::linalg_eigvalsh_out(as_tensor(A), as_text(UPLO), as_tensor(out)); });
 }
 
 flam_status flam_linalg_svd(const flam_tensor *A, flam_bool full_matrices, const char *driver,
@@ -169,44 +169,44 @@ flam_status flam_linalg_svd(const flam_tensor *A, flam_bool full_matrices, const
   if (!out_U) return null_operand("flam_linalg_svd", "out_U");
   if (!out_S) return null_operand("flam_linalg_svd", "out_S");
   if (!out_Vh) return null_operand("flam_linalg_svd", "out_Vh");
-  return guard_status("flam_linalg_svd", [&] { return flambeau::ops::linalg_svd(as_tensor(A), full_matrices != 0, as_text(driver)); }, out_U, out_S, out_Vh);
+  return guard_op_status("flam_linalg_svd", [&] { return flambeau::ops::linalg_svd(as_tensor(A), full_matrices != 0, as_text(driver)); }, out_U, out_S, out_Vh);
 }
 
 flam_tensor *flam_linalg_svdvals(const flam_tensor *A, const char *driver) {
   if (!A) return null_operand("flam_linalg_svdvals", "A"), nullptr;
-  return guard_handle("flam_linalg_svdvals", [&] { return flambeau::ops::linalg_svdvals(as_tensor(A), as_text(driver)); });
+  return guard_op("flam_linalg_svdvals", [&] { return flambeau::ops::linalg_svdvals(as_tensor(A), as_text(driver)); });
 }
 
 flam_tensor *flam_linalg_svdvals_out(const flam_tensor *A, const char *driver, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_svdvals_out", "A"), nullptr;
   if (!out) return null_operand("flam_linalg_svdvals_out", "out"), nullptr;
-  return guard_handle("flam_linalg_svdvals_out", [&] { return flambeau::ops::linalg_svdvals_out(as_tensor(A), as_text(driver), as_tensor(out)); });
+  return guard_op("flam_linalg_svdvals_out", [&] { return flambeau::ops::linalg_svdvals_out(as_tensor(A), as_text(driver), as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_pinv(const flam_tensor *A, const double *atol, const double *rtol,
     flam_bool hermitian) {
   if (!A) return null_operand("flam_linalg_pinv", "A"), nullptr;
-  return guard_handle("flam_linalg_pinv", [&] { return flambeau::ops::linalg_pinv(as_tensor(A), as_optional(atol), as_optional(rtol), hermitian != 0); });
+  return guard_op("flam_linalg_pinv", [&] { return flambeau::ops::linalg_pinv(as_tensor(A), as_optional(atol), as_optional(rtol), hermitian != 0); });
 }
 
 flam_tensor *flam_linalg_pinv_out(const flam_tensor *A, const double *atol, const double *rtol,
     flam_bool hermitian, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_pinv_out", "A"), nullptr;
   if (!out) return null_operand("flam_linalg_pinv_out", "out"), nullptr;
-  return guard_handle("flam_linalg_pinv_out", [&] { return flambeau::ops::linalg_pinv_out(as_tensor(A), as_optional(atol), as_optional(rtol), hermitian != 0, as_tensor(out)); });
+  return guard_op("flam_linalg_pinv_out", [&] { return flambeau::ops::linalg_pinv_out(as_tensor(A), as_optional(atol), as_optional(rtol), hermitian != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_matrix_rank(const flam_tensor *A, const double *atol, const double *rtol,
     flam_bool hermitian) {
   if (!A) return null_operand("flam_linalg_matrix_rank", "A"), nullptr;
-  return guard_handle("flam_linalg_matrix_rank", [&] { return flambeau::ops::linalg_matrix_rank(as_tensor(A), as_optional(atol), as_optional(rtol), hermitian != 0); });
+  return guard_op("flam_linalg_matrix_rank", [&] { return flambeau::ops::linalg_matrix_rank(as_tensor(A), as_optional(atol), as_optional(rtol), hermitian != 0); });
 }
 
 flam_tensor *flam_linalg_matrix_rank_out(const flam_tensor *A, const double *atol, const double
     *rtol, flam_bool hermitian, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_matrix_rank_out", "A"), nullptr;
   if (!out) return null_operand("flam_linalg_matrix_rank_out", "out"), nullptr;
-  return guard_handle("flam_linalg_matrix_rank_out", [&] { return flambeau::ops::linalg_matrix_rank_out(as_tensor(A), as_optional(atol), as_optional(rtol), hermitian != 0, as_tensor(out)); });
+  return guard_op("flam_linalg_matrix_rank_out", [&] { return flambeau::ops::linalg_matrix_rank_out(as_tensor(A), as_optional(atol), as_optional(rtol), hermitian != 0, as_tensor(out)); });
 }
 
 flam_status flam_linalg_lstsq(const flam_tensor *A, const flam_tensor *B, const double *rcond, const
@@ -218,36 +218,36 @@ flam_status flam_linalg_lstsq(const flam_tensor *A, const flam_tensor *B, const 
   if (!out_residuals) return null_operand("flam_linalg_lstsq", "out_residuals");
   if (!out_rank) return null_operand("flam_linalg_lstsq", "out_rank");
   if (!out_singular_values) return null_operand("flam_linalg_lstsq", "out_singular_values");
-  return guard_status("flam_linalg_lstsq", [&] { return flambeau::ops::linalg_lstsq(as_tensor(A), as_tensor(B), as_optional(rcond), as_text(driver)); }, out_solution, out_residuals, out_rank, out_singular_values);
+  return guard_op_status("flam_linalg_lstsq", [&] { return flambeau::ops::linalg_lstsq(as_tensor(A), as_tensor(B), as_optional(rcond), as_text(driver)); }, out_solution, out_residuals, out_rank, out_singular_values);
 }
 
 flam_tensor *flam_linalg_matrix_power(const flam_tensor *A, int64_t n) {
   if (!A) return null_operand("flam_linalg_matrix_power", "A"), nullptr;
-  return guard_handle("flam_linalg_matrix_power", [&] { return flambeau::ops::linalg_matrix_power(as_tensor(A), n); });
+  return guard_op("flam_linalg_matrix_power", [&] { return flambeau::ops::linalg_matrix_power(as_tensor(A), n); });
 }
 
 flam_tensor *flam_linalg_matrix_power_out(const flam_tensor *A, int64_t n, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_matrix_power_out", "A"), nullptr;
   if (!out) return null_operand("flam_linalg_matrix_power_out", "out"), nullptr;
-  return guard_handle("flam_linalg_matrix_power_out", [&] { return flambeau::ops::linalg_matrix_power_out(as_tensor(A), n, as_tensor(out)); });
+  return guard_op("flam_linalg_matrix_power_out", [&] { return flambeau::ops::linalg_matrix_power_out(as_tensor(A), n, as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_multi_dot(const flam_tensor *const *tensors, size_t n_tensors) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_linalg_multi_dot", "tensors or an entry of it"), nullptr;
-  return guard_handle("flam_linalg_multi_dot", [&] { return flambeau::ops::linalg_multi_dot(as_tensors(tensors, n_tensors)); });
+  return guard_op("flam_linalg_multi_dot", [&] { return flambeau::ops::linalg_multi_dot(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_linalg_multi_dot_out(const flam_tensor *const *tensors, size_t n_tensors,
     flam_tensor *out) {
   if (has_null(tensors, n_tensors)) return null_operand("flam_linalg_multi_dot_out", "tensors or an entry of it"), nullptr;
   if (!out) return null_operand("flam_linalg_multi_dot_out", "out"), nullptr;
-  return guard_handle("flam_linalg_multi_dot_out", [&] { return flambeau::ops::linalg_multi_dot_out(as_tensors(tensors, n_tensors), as_tensor(out)); });
+  return guard_op("flam_linalg_multi_dot_out", [&] { return flambeau::ops::linalg_multi_dot_out(as_tensors(tensors, n_tensors), as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_cross(const flam_tensor *input, const flam_tensor *other, int64_t dim) {
   if (!input) return null_operand("flam_linalg_cross", "input"), nullptr;
   if (!other) return null_operand("flam_linalg_cross", "other"), nullptr;
-  return guard_handle("flam_linalg_cross", [&] { return flambeau::ops::linalg_cross(as_tensor(input), as_tensor(other), dim); });
+  return guard_op("flam_linalg_cross", [&] { return flambeau::ops::linalg_cross(as_tensor(input), as_tensor(other), dim); });
 }
 
 flam_tensor *flam_linalg_cross_out(const flam_tensor *input, const flam_tensor *other, int64_t dim,
@@ -255,14 +255,14 @@ flam_tensor *flam_linalg_cross_out(const flam_tensor *input, const flam_tensor *
   if (!input) return null_operand("flam_linalg_cross_out", "input"), nullptr;
   if (!other) return null_operand("flam_linalg_cross_out", "other"), nullptr;
   if (!out) return null_operand("flam_linalg_cross_out", "out"), nullptr;
-  return guard_handle("flam_linalg_cross_out", [&] { return flambeau::ops::linalg_cross_out(as_tensor(input), as_tensor(other), dim, as_tensor(out)); });
+  return guard_op("flam_linalg_cross_out", [&] { return flambeau::ops::linalg_cross_out(as_tensor(input), as_tensor(other), dim, as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_matrix_norm(const flam_tensor *A, double ord, const int64_t *dim, size_t
     n_dim, flam_bool keepdim, flam_dtype dtype) {
   if (!A) return null_operand("flam_linalg_matrix_norm", "A"), nullptr;
   if (!dim && n_dim) return null_operand("flam_linalg_matrix_norm", "dim"), nullptr;
-  return guard_handle("flam_linalg_matrix_norm", [&] { return flambeau::ops::linalg_matrix_norm(as_tensor(A), ord, std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_linalg_matrix_norm", [&] { return flambeau::ops::linalg_matrix_norm(as_tensor(A), ord, std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_linalg_matrix_norm_out(const flam_tensor *A, double ord, const int64_t *dim,
@@ -270,7 +270,7 @@ flam_tensor *flam_linalg_matrix_norm_out(const flam_tensor *A, double ord, const
   if (!A) return null_operand("flam_linalg_matrix_norm_out", "A"), nullptr;
   if (!dim && n_dim) return null_operand("flam_linalg_matrix_norm_out", "dim"), nullptr;
   if (!out) return null_operand("flam_linalg_matrix_norm_out", "out"), nullptr;
-  return guard_handle("flam_linalg_matrix_norm_out", [&] { return flambeau::ops::linalg_matrix_norm_out(as_tensor(A), ord, std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_linalg_matrix_norm_out", [&] { return flambeau::ops::linalg_matrix_norm_out(as_tensor(A), ord, std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_matrix_norm_named(const flam_tensor *A, const char *ord, const int64_t
@@ -278,7 +278,7 @@ flam_tensor *flam_linalg_matrix_norm_named(const flam_tensor *A, const char *ord
   if (!A) return null_operand("flam_linalg_matrix_norm_named", "A"), nullptr;
   if (!ord) return null_operand("flam_linalg_matrix_norm_named", "ord"), nullptr;
   if (!dim && n_dim) return null_operand("flam_linalg_matrix_norm_named", "dim"), nullptr;
-  return guard_handle("flam_linalg_matrix_norm_named", [&] { return flambeau::ops::linalg_matrix_norm_named(as_tensor(A), as_text(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_linalg_matrix_norm_named", [&] { return flambeau::ops::linalg_matrix_norm_named(as_tensor(A), as_text(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_linalg_matrix_norm_named_out(const flam_tensor *A, const char *ord, const int64_t
@@ -287,14 +287,14 @@ flam_tensor *flam_linalg_matrix_norm_named_out(const flam_tensor *A, const char 
   if (!ord) return null_operand("flam_linalg_matrix_norm_named_out", "ord"), nullptr;
   if (!dim && n_dim) return null_operand("flam_linalg_matrix_norm_named_out", "dim"), nullptr;
   if (!out) return null_operand("flam_linalg_matrix_norm_named_out", "out"), nullptr;
-  return guard_handle("flam_linalg_matrix_norm_named_out", [&] { return flambeau::ops::linalg_matrix_norm_named_out(as_tensor(A), as_text(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_linalg_matrix_norm_named_out", [&] { return flambeau::ops::linalg_matrix_norm_named_out(as_tensor(A), as_text(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_norm(const flam_tensor *A, const double *ord, const int64_t *dim, size_t
     n_dim, flam_bool keepdim, flam_dtype dtype) {
   if (!A) return null_operand("flam_linalg_norm", "A"), nullptr;
   if (!dim && n_dim) return null_operand("flam_linalg_norm", "dim"), nullptr;
-  return guard_handle("flam_linalg_norm", [&] { return flambeau::ops::linalg_norm(as_tensor(A), as_optional(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_linalg_norm", [&] { return flambeau::ops::linalg_norm(as_tensor(A), as_optional(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_linalg_norm_out(const flam_tensor *A, const double *ord, const int64_t *dim,
@@ -302,7 +302,7 @@ flam_tensor *flam_linalg_norm_out(const flam_tensor *A, const double *ord, const
   if (!A) return null_operand("flam_linalg_norm_out", "A"), nullptr;
   if (!dim && n_dim) return null_operand("flam_linalg_norm_out", "dim"), nullptr;
   if (!out) return null_operand("flam_linalg_norm_out", "out"), nullptr;
-  return guard_handle("flam_linalg_norm_out", [&] { return flambeau::ops::linalg_norm_out(as_tensor(A), as_optional(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_linalg_norm_out", [&] { return flambeau::ops::linalg_norm_out(as_tensor(A), as_optional(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_norm_named(const flam_tensor *A, const char *ord, const int64_t *dim,
@@ -310,7 +310,7 @@ flam_tensor *flam_linalg_norm_named(const flam_tensor *A, const char *ord, const
   if (!A) return null_operand("flam_linalg_norm_named", "A"), nullptr;
   if (!ord) return null_operand("flam_linalg_norm_named", "ord"), nullptr;
   if (!dim && n_dim) return null_operand("flam_linalg_norm_named", "dim"), nullptr;
-  return guard_handle("flam_linalg_norm_named", [&] { return flambeau::ops::linalg_norm_named(as_tensor(A), as_text(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_linalg_norm_named", [&] { return flambeau::ops::linalg_norm_named(as_tensor(A), as_text(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_linalg_norm_named_out(const flam_tensor *A, const char *ord, const int64_t *dim,
@@ -319,7 +319,7 @@ flam_tensor *flam_linalg_norm_named_out(const flam_tensor *A, const char *ord, c
   if (!ord) return null_operand("flam_linalg_norm_named_out", "ord"), nullptr;
   if (!dim && n_dim) return null_operand("flam_linalg_norm_named_out", "dim"), nullptr;
   if (!out) return null_operand("flam_linalg_norm_named_out", "out"), nullptr;
-  return guard_handle("flam_linalg_norm_named_out", [&] { return flambeau::ops::linalg_norm_named_out(as_tensor(A), as_text(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_linalg_norm_named_out", [&] { return flambeau::ops::linalg_norm_named_out(as_tensor(A), as_text(ord), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_tensor *flam_norm_named(const flam_tensor *input, const char *p, const int64_t *dim, size_t
@@ -327,7 +327,7 @@ flam_tensor *flam_norm_named(const flam_tensor *input, const char *p, const int6
   if (!input) return null_operand("flam_norm_named", "input"), nullptr;
   if (!p) return null_operand("flam_norm_named", "p"), nullptr;
   if (!dim && n_dim) return null_operand("flam_norm_named", "dim"), nullptr;
-  return guard_handle("flam_norm_named", [&] { return flambeau::ops::norm_named(as_tensor(input), as_text(p), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
+  return guard_op("flam_norm_named", [&] { return flambeau::ops::norm_named(as_tensor(input), as_text(p), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_norm_named_out(const flam_tensor *input, const char *p, const int64_t *dim, size_t
@@ -336,31 +336,31 @@ flam_tensor *flam_norm_named_out(const flam_tensor *input, const char *p, const 
   if (!p) return null_operand("flam_norm_named_out", "p"), nullptr;
   if (!dim && n_dim) return null_operand("flam_norm_named_out", "dim"), nullptr;
   if (!out) return null_operand("flam_norm_named_out", "out"), nullptr;
-  return guard_handle("flam_norm_named_out", [&] { return flambeau::ops::norm_named_out(as_tensor(input), as_text(p), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
+  return guard_op("flam_norm_named_out", [&] { return flambeau::ops::norm_named_out(as_tensor(input), as_text(p), std::span<const int64_t>(dim, n_dim), keepdim != 0, as_dtype(dtype), as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_cond(const flam_tensor *A, const double *p) {
   if (!A) return null_operand("flam_linalg_cond", "A"), nullptr;
-  return guard_handle("flam_linalg_cond", [&] { return flambeau::ops::linalg_cond(as_tensor(A), as_optional(p)); });
+  return guard_op("flam_linalg_cond", [&] { return flambeau::ops::linalg_cond(as_tensor(A), as_optional(p)); });
 }
 
 flam_tensor *flam_linalg_cond_out(const flam_tensor *A, const double *p, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_cond_out", "A"), nullptr;
   if (!out) return null_operand("flam_linalg_cond_out", "out"), nullptr;
-  return guard_handle("flam_linalg_cond_out", [&] { return flambeau::ops::linalg_cond_out(as_tensor(A), as_optional(p), as_tensor(out)); });
+  return guard_op("flam_linalg_cond_out", [&] { return flambeau::ops::linalg_cond_out(as_tensor(A), as_optional(p), as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_cond_named(const flam_tensor *A, const char *p) {
   if (!A) return null_operand("flam_linalg_cond_named", "A"), nullptr;
   if (!p) return null_operand("flam_linalg_cond_named", "p"), nullptr;
-  return guard_handle("flam_linalg_cond_named", [&] { return flambeau::ops::linalg_cond_named(as_tensor(A), as_text(p)); });
+  return guard_op("flam_linalg_cond_named", [&] { return flambeau::ops::linalg_cond_named(as_tensor(A), as_text(p)); });
 }
 
 flam_tensor *flam_linalg_cond_named_out(const flam_tensor *A, const char *p, flam_tensor *out) {
   if (!A) return null_operand("flam_linalg_cond_named_out", "A"), nullptr;
   if (!p) return null_operand("flam_linalg_cond_named_out", "p"), nullptr;
   if (!out) return null_operand("flam_linalg_cond_named_out", "out"), nullptr;
-  return guard_handle("flam_linalg_cond_named_out", [&] { return flambeau::ops::linalg_cond_named_out(as_tensor(A), as_text(p), as_tensor(out)); });
+  return guard_op("flam_linalg_cond_named_out", [&] { return flambeau::ops::linalg_cond_named_out(as_tensor(A), as_text(p), as_tensor(out)); });
 }
 
 flam_status flam_linalg_lu_factor(const flam_tensor *A, flam_bool pivot, flam_tensor **out_LU,
@@ -368,7 +368,7 @@ flam_status flam_linalg_lu_factor(const flam_tensor *A, flam_bool pivot, flam_te
   if (!A) return null_operand("flam_linalg_lu_factor", "A");
   if (!out_LU) return null_operand("flam_linalg_lu_factor", "out_LU");
   if (!out_pivots) return null_operand("flam_linalg_lu_factor", "out_pivots");
-  return guard_status("flam_linalg_lu_factor", [&] { return flambeau::ops::linalg_lu_factor(as_tensor(A), pivot != 0); }, out_LU, out_pivots);
+  return guard_op_status("flam_linalg_lu_factor", [&] { return flambeau::ops::linalg_lu_factor(as_tensor(A), pivot != 0); }, out_LU, out_pivots);
 }
 
 flam_status flam_linalg_lu_factor_ex(const flam_tensor *A, flam_bool pivot, flam_bool check_errors,
@@ -377,7 +377,7 @@ flam_status flam_linalg_lu_factor_ex(const flam_tensor *A, flam_bool pivot, flam
   if (!out_LU) return null_operand("flam_linalg_lu_factor_ex", "out_LU");
   if (!out_pivots) return null_operand("flam_linalg_lu_factor_ex", "out_pivots");
   if (!out_info) return null_operand("flam_linalg_lu_factor_ex", "out_info");
-  return guard_status("flam_linalg_lu_factor_ex", [&] { return flambeau::ops::linalg_lu_factor_ex(as_tensor(A), pivot != 0, check_errors != 0); }, out_LU, out_pivots, out_info);
+  return guard_op_status("flam_linalg_lu_factor_ex", [&] { return flambeau::ops::linalg_lu_factor_ex(as_tensor(A), pivot != 0, check_errors != 0); }, out_LU, out_pivots, out_info);
 }
 
 flam_status flam_linalg_lu(const flam_tensor *A, flam_bool pivot, flam_tensor **out_P, flam_tensor
@@ -386,7 +386,7 @@ flam_status flam_linalg_lu(const flam_tensor *A, flam_bool pivot, flam_tensor **
   if (!out_P) return null_operand("flam_linalg_lu", "out_P");
   if (!out_L) return null_operand("flam_linalg_lu", "out_L");
   if (!out_U) return null_operand("flam_linalg_lu", "out_U");
-  return guard_status("flam_linalg_lu", [&] { return flambeau::ops::linalg_lu(as_tensor(A), pivot != 0); }, out_P, out_L, out_U);
+  return guard_op_status("flam_linalg_lu", [&] { return flambeau::ops::linalg_lu(as_tensor(A), pivot != 0); }, out_P, out_L, out_U);
 }
 
 flam_tensor *flam_linalg_lu_solve(const flam_tensor *LU, const flam_tensor *pivots, const
@@ -394,7 +394,7 @@ flam_tensor *flam_linalg_lu_solve(const flam_tensor *LU, const flam_tensor *pivo
   if (!LU) return null_operand("flam_linalg_lu_solve", "LU"), nullptr;
   if (!pivots) return null_operand("flam_linalg_lu_solve", "pivots"), nullptr;
   if (!B) return null_operand("flam_linalg_lu_solve", "B"), nullptr;
-  return guard_handle("flam_linalg_lu_solve", [&] { return flambeau::ops::linalg_lu_solve(as_tensor(LU), as_tensor(pivots), as_tensor(B), left != 0, adjoint != 0); });
+  return guard_op("flam_linalg_lu_solve", [&] { return flambeau::ops::linalg_lu_solve(as_tensor(LU), as_tensor(pivots), as_tensor(B), left != 0, adjoint != 0); });
 }
 
 flam_tensor *flam_linalg_lu_solve_out(const flam_tensor *LU, const flam_tensor *pivots, const
@@ -403,13 +403,13 @@ flam_tensor *flam_linalg_lu_solve_out(const flam_tensor *LU, const flam_tensor *
   if (!pivots) return null_operand("flam_linalg_lu_solve_out", "pivots"), nullptr;
   if (!B) return null_operand("flam_linalg_lu_solve_out", "B"), nullptr;
   if (!out) return null_operand("flam_linalg_lu_solve_out", "out"), nullptr;
-  return guard_handle("flam_linalg_lu_solve_out", [&] { return flambeau::ops::linalg_lu_solve_out(as_tensor(LU), as_tensor(pivots), as_tensor(B), left != 0, adjoint != 0, as_tensor(out)); });
+  return guard_op("flam_linalg_lu_solve_out", [&] { return flambeau::ops::linalg_lu_solve_out(as_tensor(LU), as_tensor(pivots), as_tensor(B), left != 0, adjoint != 0, as_tensor(out)); });
 }
 
 flam_tensor *flam_linalg_vecdot(const flam_tensor *x, const flam_tensor *y, int64_t dim) {
   if (!x) return null_operand("flam_linalg_vecdot", "x"), nullptr;
   if (!y) return null_operand("flam_linalg_vecdot", "y"), nullptr;
-  return guard_handle("flam_linalg_vecdot", [&] { return flambeau::ops::linalg_vecdot(as_tensor(x), as_tensor(y), dim); });
+  return guard_op("flam_linalg_vecdot", [&] { return flambeau::ops::linalg_vecdot(as_tensor(x), as_tensor(y), dim); });
 }
 
 flam_tensor *flam_linalg_vecdot_out(const flam_tensor *x, const flam_tensor *y, int64_t dim,
@@ -417,7 +417,7 @@ flam_tensor *flam_linalg_vecdot_out(const flam_tensor *x, const flam_tensor *y, 
   if (!x) return null_operand("flam_linalg_vecdot_out", "x"), nullptr;
   if (!y) return null_operand("flam_linalg_vecdot_out", "y"), nullptr;
   if (!out) return null_operand("flam_linalg_vecdot_out", "out"), nullptr;
-  return guard_handle("flam_linalg_vecdot_out", [&] { return flambeau::ops::linalg_vecdot_out(as_tensor(x), as_tensor(y), dim, as_tensor(out)); });
+  return guard_op("flam_linalg_vecdot_out", [&] { return flambeau::ops::linalg_vecdot_out(as_tensor(x), as_tensor(y), dim, as_tensor(out)); });
 }
 
 }  // extern "C"

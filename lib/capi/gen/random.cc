@@ -97,6 +97,26 @@ flam_tensor *flam_multinomial(const flam_tensor *input, int64_t num_samples, fla
   return guard_op("flam_multinomial", [&] { return flambeau::ops::multinomial(as_tensor(input), num_samples, replacement != 0, generator); });
 }
 
+flam_tensor *flam_standard_gamma(const flam_tensor *input, flam_generator *generator) {
+  if (!input) return null_operand("flam_standard_gamma", "input"), nullptr;
+  if (t_error && !generator) return nullptr;
+  return guard_op("flam_standard_gamma", [&] { return flambeau::ops::standard_gamma(as_tensor(input), generator); });
+}
+
+flam_tensor *flam_poisson(const flam_tensor *input, flam_generator *generator) {
+  if (!input) return null_operand("flam_poisson", "input"), nullptr;
+  if (t_error && !generator) return nullptr;
+  return guard_op("flam_poisson", [&] { return flambeau::ops::poisson(as_tensor(input), generator); });
+}
+
+flam_tensor *flam_binomial(const flam_tensor *count, const flam_tensor *prob, flam_generator
+    *generator) {
+  if (!count) return null_operand("flam_binomial", "count"), nullptr;
+  if (!prob) return null_operand("flam_binomial", "prob"), nullptr;
+  if (t_error && !generator) return nullptr;
+  return guard_op("flam_binomial", [&] { return flambeau::ops::binomial(as_tensor(count), as_tensor(prob), generator); });
+}
+
 flam_tensor *flam_dropout(const flam_tensor *input, double p, flam_bool training) {
   if (!input) return null_operand("flam_dropout", "input"), nullptr;
   return guard_op("flam_dropout", [&] { return flambeau::ops::dropout(as_tensor(input), p, training != 0); });

@@ -317,6 +317,87 @@ Tensor roll(const Tensor& input, DimsView shifts, DimsView dims = {});
 Tensor repeat(const Tensor& input, DimsView repeats);
 Tensor tile(const Tensor& input, DimsView dims);
 Tensor repeat_interleave(const Tensor& input, int64_t repeats, std::optional<int64_t> dim = {});
+Tensor linalg_det(const Tensor& A);
+Tensor linalg_det_out(const Tensor& A, const Tensor& out);
+std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A);
+Tensor logdet(const Tensor& A);
+Tensor linalg_inv(const Tensor& A);
+Tensor linalg_inv_out(const Tensor& A, const Tensor& out);
+std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& A, bool check_errors = false);
+Tensor linalg_solve(const Tensor& A, const Tensor& B, bool left = true);
+Tensor linalg_solve_out(const Tensor& A, const Tensor& B, bool left, const Tensor& out);
+std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, bool left = true, bool
+    check_errors = false);
+Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left = true, bool
+    unitriangular = false);
+Tensor linalg_solve_triangular_out(const Tensor& A, const Tensor& B, bool upper, bool left, bool
+    unitriangular, const Tensor& out);
+Tensor linalg_cholesky(const Tensor& A, bool upper = false);
+Tensor linalg_cholesky_out(const Tensor& A, bool upper, const Tensor& out);
+std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper = false, bool check_errors
+    = false);
+Tensor cholesky_inverse(const Tensor& L, bool upper = false);
+Tensor cholesky_inverse_out(const Tensor& L, bool upper, const Tensor& out);
+Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper = false);
+Tensor cholesky_solve_out(const Tensor& B, const Tensor& L, bool upper, const Tensor& out);
+std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode = {});
+std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& A, std::string_view UPLO = {});
+Tensor linalg_eigvalsh(const Tensor& A, std::string_view UPLO = {});
+Tensor linalg_eigvalsh_out(const Tensor& A, std::string_view UPLO, const Tensor& out);
+std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices = true,
+    std::string_view driver = {});
+Tensor linalg_svdvals(const Tensor& A, std::string_view driver = {});
+Tensor linalg_svdvals_out(const Tensor& A, std::string_view driver, const Tensor& out);
+Tensor linalg_pinv(const Tensor& A, std::optional<double> atol = {}, std::optional<double> rtol =
+    {}, bool hermitian = false);
+Tensor linalg_pinv_out(const Tensor& A, std::optional<double> atol, std::optional<double> rtol, bool
+    hermitian, const Tensor& out);
+Tensor linalg_matrix_rank(const Tensor& A, std::optional<double> atol = {}, std::optional<double>
+    rtol = {}, bool hermitian = false);
+Tensor linalg_matrix_rank_out(const Tensor& A, std::optional<double> atol, std::optional<double>
+    rtol, bool hermitian, const Tensor& out);
+std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& A, const Tensor& B,
+    std::optional<double> rcond = {}, std::string_view driver = {});
+Tensor linalg_matrix_power(const Tensor& A, int64_t n);
+Tensor linalg_matrix_power_out(const Tensor& A, int64_t n, const Tensor& out);
+Tensor linalg_multi_dot(TensorsView tensors);
+Tensor linalg_multi_dot_out(TensorsView tensors, const Tensor& out);
+Tensor linalg_cross(const Tensor& input, const Tensor& other, int64_t dim = -1);
+Tensor linalg_cross_out(const Tensor& input, const Tensor& other, int64_t dim, const Tensor& out);
+Tensor linalg_matrix_norm(const Tensor& A, double ord, DimsView dim = {}, bool keepdim = false,
+    Dtype dtype = Dtype::none);
+Tensor linalg_matrix_norm_out(const Tensor& A, double ord, DimsView dim, bool keepdim, Dtype dtype,
+    const Tensor& out);
+Tensor linalg_matrix_norm_named(const Tensor& A, std::string_view ord = {}, DimsView dim = {}, bool
+    keepdim = false, Dtype dtype = Dtype::none);
+Tensor linalg_matrix_norm_named_out(const Tensor& A, std::string_view ord, DimsView dim, bool
+    keepdim, Dtype dtype, const Tensor& out);
+Tensor linalg_norm(const Tensor& A, std::optional<double> ord = {}, DimsView dim = {}, bool keepdim
+    = false, Dtype dtype = Dtype::none);
+Tensor linalg_norm_out(const Tensor& A, std::optional<double> ord, DimsView dim, bool keepdim, Dtype
+    dtype, const Tensor& out);
+Tensor linalg_norm_named(const Tensor& A, std::string_view ord, DimsView dim = {}, bool keepdim =
+    false, Dtype dtype = Dtype::none);
+Tensor linalg_norm_named_out(const Tensor& A, std::string_view ord, DimsView dim, bool keepdim,
+    Dtype dtype, const Tensor& out);
+Tensor norm_named(const Tensor& input, std::string_view p, DimsView dim = {}, bool keepdim = false,
+    Dtype dtype = Dtype::none);
+Tensor norm_named_out(const Tensor& input, std::string_view p, DimsView dim, bool keepdim, Dtype
+    dtype, const Tensor& out);
+Tensor linalg_cond(const Tensor& A, std::optional<double> p = {});
+Tensor linalg_cond_out(const Tensor& A, std::optional<double> p, const Tensor& out);
+Tensor linalg_cond_named(const Tensor& A, std::string_view p);
+Tensor linalg_cond_named_out(const Tensor& A, std::string_view p, const Tensor& out);
+std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& A, bool pivot = true);
+std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool pivot = true, bool
+    check_errors = false);
+std::tuple<Tensor, Tensor, Tensor> linalg_lu(const Tensor& A, bool pivot = true);
+Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left = true,
+    bool adjoint = false);
+Tensor linalg_lu_solve_out(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool
+    adjoint, const Tensor& out);
+Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim = -1);
+Tensor linalg_vecdot_out(const Tensor& x, const Tensor& y, int64_t dim, const Tensor& out);
 Tensor mse_loss(const Tensor& input, const Tensor& target, int32_t reduction = FLAM_REDUCTION_MEAN);
 Tensor l1_loss(const Tensor& input, const Tensor& target, int32_t reduction = FLAM_REDUCTION_MEAN);
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, int32_t reduction =
@@ -629,6 +710,9 @@ Tensor bernoulli(const Tensor& input, flam_generator* generator = nullptr);
 Tensor normal(const Tensor& mean, const Tensor& std, flam_generator* generator = nullptr);
 Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement = false,
     flam_generator* generator = nullptr);
+Tensor standard_gamma(const Tensor& input, flam_generator* generator = nullptr);
+Tensor poisson(const Tensor& input, flam_generator* generator = nullptr);
+Tensor binomial(const Tensor& count, const Tensor& prob, flam_generator* generator = nullptr);
 Tensor dropout(const Tensor& input, double p = 0.5, bool training = true);
 Tensor dropout_(const Tensor& input, double p = 0.5, bool training = true);
 Tensor feature_dropout(const Tensor& input, double p = 0.5, bool training = true);

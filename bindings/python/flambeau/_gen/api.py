@@ -16,7 +16,7 @@ def _wrap(h):
     return t
 
 
-_E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23}
+_E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23, 'error_linalg': 24}
 _E_flam_dtype = {'dtype_none': 0, 'f32': 1, 'f64': 2, 'f16': 3, 'bf16': 4, 'i64': 5, 'i32': 6, 'i16': 7, 'i8': 8, 'u8': 9, 'bool': 10}
 _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
 _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
@@ -6159,6 +6159,1052 @@ def module_append(module, child):
         _raise()
 
 
+def linalg_det(A):
+    """Determinant.
+
+    - `A`: [..., n, n], f32 or f64.
+    - returns: [...]; 1 where n is 0.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
+    """
+    h = _blocking.flam_linalg_det(A._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_det_out(A, out):
+    """`linalg_det` into an existing tensor.
+
+    Determinant.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
+    """
+    h = _blocking.flam_linalg_det_out(A._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_slogdet(A):
+    """Sign of the determinant and logarithm of its magnitude.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `out_sign`: [...]: 1, -1 or 0; carries no gradient.
+    - `out_logabsdet`: [...]; -inf where the matrix is singular.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_slogdet(A._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def logdet(A):
+    """Logarithm of the determinant.
+
+    - `A`: [..., n, n], f32 or f64.
+    - returns: [...]; NaN where the determinant is negative, -inf where it is 0.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    h = _blocking.flam_logdet(A._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_inv(A):
+    """Inverse.
+
+    - `A`: [..., n, n], f32 or f64.
+    - returns: shape of `A`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is singular.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.3.
+    """
+    h = _blocking.flam_linalg_inv(A._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_inv_out(A, out):
+    """`linalg_inv` into an existing tensor.
+
+    Inverse.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is singular.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.3.
+    """
+    h = _blocking.flam_linalg_inv_out(A._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_inv_ex(A, check_errors=False):
+    """Inverse, with a number per matrix that says whether there is one.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `check_errors`: whether a singular matrix is an error; default false.
+    - `out_inverse`: shape of `A`; not to be used where info is not 0.
+    - `out_info`: [...] int32: 0, or which pivot is 0, from 1.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` where `check_errors` and a matrix is singular.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_inv_ex(A._h, check_errors, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def linalg_solve(A, B, left=True):
+    """Solution of a square system of equations, by LU with row pivots.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - returns: the broadcast shape of `B`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is singular.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
+    """
+    h = _blocking.flam_linalg_solve(A._h, B._h, left)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_solve_out(A, B, left=True, out=None):
+    """`linalg_solve` into an existing tensor.
+
+    Solution of a square system of equations, by LU with row pivots.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is singular.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
+    """
+    h = _blocking.flam_linalg_solve_out(A._h, B._h, left, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_solve_ex(A, B, left=True, check_errors=False):
+    """Solution of a square system, with a number per matrix that says whether there is one.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `check_errors`: whether a singular matrix is an error; default false.
+    - `out_result`: the broadcast shape of `B`; not to be used where info is not 0.
+    - `out_info`: [...] int32: 0, or which pivot is 0, from 1.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` where `check_errors` and a matrix is singular.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_solve_ex(A._h, B._h, left, check_errors, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def linalg_solve_triangular(A, B, upper, left=True, unitriangular=False):
+    """Solution of a system of equations whose matrix is a triangle.
+
+    - `A`: [..., n, n], f32 or f64; the other triangle is not read.
+    - `B`: [..., n, k], dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+    - `upper`: whether `A` is an upper triangle, else a lower one.
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `unitriangular`: whether the diagonal counts as 1 and is not read; default false.
+    - returns: the broadcast shape of `B`; not finite where a diagonal element is 0.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
+    """
+    h = _blocking.flam_linalg_solve_triangular(A._h, B._h, upper, left, unitriangular)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_solve_triangular_out(A, B, upper, left=True, unitriangular=False, out=None):
+    """`linalg_solve_triangular` into an existing tensor.
+
+    Solution of a system of equations whose matrix is a triangle.
+
+    - `A`: [..., n, n], f32 or f64; the other triangle is not read.
+    - `B`: [..., n, k], dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+    - `upper`: whether `A` is an upper triangle, else a lower one.
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `unitriangular`: whether the diagonal counts as 1 and is not read; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
+    """
+    h = _blocking.flam_linalg_solve_triangular_out(A._h, B._h, upper, left, unitriangular, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cholesky(A, upper=False):
+    """Cholesky factor of a symmetric positive-definite matrix, `A = L L^T`.
+
+    - `A`: [..., n, n], f32 or f64; one triangle is read.
+    - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
+    - returns: shape of `A`, 0 beyond the triangle.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is not positive-definite.
+    - source: of the gradient: Murray, 2016, arXiv 1602.07527.
+    """
+    h = _blocking.flam_linalg_cholesky(A._h, upper)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cholesky_out(A, upper=False, out=None):
+    """`linalg_cholesky` into an existing tensor.
+
+    Cholesky factor of a symmetric positive-definite matrix, `A = L L^T`.
+
+    - `A`: [..., n, n], f32 or f64; one triangle is read.
+    - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is not positive-definite.
+    - source: of the gradient: Murray, 2016, arXiv 1602.07527.
+    """
+    h = _blocking.flam_linalg_cholesky_out(A._h, upper, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cholesky_ex(A, upper=False, check_errors=False):
+    """Cholesky factor, with a number per matrix that says whether there is one.
+
+    - `A`: [..., n, n], f32 or f64; one triangle is read.
+    - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
+    - `check_errors`: whether a matrix that is not positive-definite is an error; default false.
+    - `out_L`: shape of `A`; not to be used where info is not 0.
+    - `out_info`: [...] int32: 0, or the order of the first minor that is not positive.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` where `check_errors` and a factor does not exist.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_cholesky_ex(A._h, upper, check_errors, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def cholesky_inverse(L, upper=False):
+    """Inverse of `L L^T`.
+
+    - `L`: [..., n, n], f32 or f64: a lower triangle.
+    - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+    - returns: shape of `L`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    h = _blocking.flam_cholesky_inverse(L._h, upper)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cholesky_inverse_out(L, upper=False, out=None):
+    """`cholesky_inverse` into an existing tensor.
+
+    Inverse of `L L^T`.
+
+    - `L`: [..., n, n], f32 or f64: a lower triangle.
+    - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    h = _blocking.flam_cholesky_inverse_out(L._h, upper, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cholesky_solve(B, L, upper=False):
+    """Solution of `L L^T X = B`.
+
+    - `B`: [..., n, k], f32 or f64.
+    - `L`: [..., n, n], dtype of `B`: a lower triangle; leading sizes broadcast.
+    - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+    - returns: the broadcast shape of `B`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    h = _blocking.flam_cholesky_solve(B._h, L._h, upper)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cholesky_solve_out(B, L, upper=False, out=None):
+    """`cholesky_solve` into an existing tensor.
+
+    Solution of `L L^T X = B`.
+
+    - `B`: [..., n, k], f32 or f64.
+    - `L`: [..., n, n], dtype of `B`: a lower triangle; leading sizes broadcast.
+    - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    h = _blocking.flam_cholesky_solve_out(B._h, L._h, upper, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_qr(A, mode="reduced"):
+    """Orthogonal matrix and upper triangle whose product is the matrix, by Householder's reflections.
+
+    Orthogonal matrix and upper triangle whose product is the matrix, by Householder's
+    reflections.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `mode`: "reduced" (default): [..., m, k] and [..., k, n], k the lesser of m and n; "complete": [..., m, m] and [..., m, n], without gradient where m > n; "r": R as reduced, Q [0], without gradient.
+    - `out_Q`: columns are orthonormal.
+    - `out_R`: 0 below the diagonal.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` below two dimensions; `DtypeError`; `InvalidArgumentError` for another mode.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012, On evaluating higher-order derivatives of the QR decomposition; Roberts and Roberts, 2020, arXiv 2009.10071.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_qr(A._h, mode.encode(), _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def linalg_eigh(A, UPLO="L"):
+    """Eigenvalues and eigenvectors of a symmetric matrix, `A = V diag(values) V^T`.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `UPLO`: which triangle is read, "L" (default) or "U".
+    - `out_eigenvalues`: [..., n], rising.
+    - `out_eigenvectors`: [..., n, n]: its columns; their gradient exists where no eigenvalues are equal.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `InvalidArgumentError` for another `UPLO`; `LinAlgError` where `A` is not finite.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.1.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_eigh(A._h, UPLO.encode(), _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def linalg_eigvalsh(A, UPLO="L"):
+    """Eigenvalues of a symmetric matrix.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `UPLO`: which triangle is read, "L" (default) or "U".
+    - returns: [..., n], rising.
+    - errors: as `linalg_eigh`.
+    """
+    h = _blocking.flam_linalg_eigvalsh(A._h, UPLO.encode())
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_eigvalsh_out(A, UPLO="L", out=None):
+    """`linalg_eigvalsh` into an existing tensor.
+
+    Eigenvalues of a symmetric matrix.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `UPLO`: which triangle is read, "L" (default) or "U".
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: as `linalg_eigh`.
+    """
+    h = _blocking.flam_linalg_eigvalsh_out(A._h, UPLO.encode(), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_svd(A, full_matrices=True, driver=None):
+    """Singular value decomposition, `A = U diag(S) Vh`.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `full_matrices`: whether U is [..., m, m] and Vh [..., n, n]; default true.
+    - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all take the same way; default none.
+    - `out_U`: [..., m, m], or [..., m, k], k the lesser of m and n.
+    - `out_S`: [..., k], falling.
+    - `out_Vh`: [..., n, n], or [..., k, n].
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` below two dimensions; `DtypeError`; `LinAlgError` where `A` is not finite; `InvalidArgumentError` for a driver on the cpu.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.2; Seeger, Hetzel, Dai, Meissner and Lawrence, 2017, arXiv 1710.08717.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_svd(A._h, full_matrices, _NULL if driver is None else driver.encode(), _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])
+
+
+def linalg_svdvals(A, driver=None):
+    """Singular values.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all take the same way; default none.
+    - returns: [..., k], falling, k the lesser of m and n.
+    - errors: as `linalg_svd`.
+    """
+    h = _blocking.flam_linalg_svdvals(A._h, _NULL if driver is None else driver.encode())
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_svdvals_out(A, driver=None, out=None):
+    """`linalg_svdvals` into an existing tensor.
+
+    Singular values.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all take the same way; default none.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: as `linalg_svd`.
+    """
+    h = _blocking.flam_linalg_svdvals_out(A._h, _NULL if driver is None else driver.encode(), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_pinv(A, atol=None, rtol=None, hermitian=False):
+    """Moore and Penrose's inverse.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `atol`: values up to it count as 0; default 0.
+    - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0, else the greater of m and n times the distance from 1 to the next number.
+    - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+    - returns: [..., n, m].
+    - errors: as `linalg_svd`.
+    - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
+    """
+    h = _blocking.flam_linalg_pinv(A._h, _NULL if atol is None else (atol,), _NULL if rtol is None else (rtol,), hermitian)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_pinv_out(A, atol=None, rtol=None, hermitian=False, out=None):
+    """`linalg_pinv` into an existing tensor.
+
+    Moore and Penrose's inverse.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `atol`: values up to it count as 0; default 0.
+    - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0, else the greater of m and n times the distance from 1 to the next number.
+    - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: as `linalg_svd`.
+    - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
+    """
+    h = _blocking.flam_linalg_pinv_out(A._h, _NULL if atol is None else (atol,), _NULL if rtol is None else (rtol,), hermitian, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_matrix_rank(A, atol=None, rtol=None, hermitian=False):
+    """Number of singular values that are not 0.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `atol`: values up to it count as 0; default 0.
+    - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0, else the greater of m and n times the distance from 1 to the next number.
+    - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+    - returns: [...] int64.
+    - errors: as `linalg_svd`.
+    """
+    h = _blocking.flam_linalg_matrix_rank(A._h, _NULL if atol is None else (atol,), _NULL if rtol is None else (rtol,), hermitian)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_matrix_rank_out(A, atol=None, rtol=None, hermitian=False, out=None):
+    """`linalg_matrix_rank` into an existing tensor.
+
+    Number of singular values that are not 0.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `atol`: values up to it count as 0; default 0.
+    - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0, else the greater of m and n times the distance from 1 to the next number.
+    - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: as `linalg_svd`.
+    """
+    h = _blocking.flam_linalg_matrix_rank_out(A._h, _NULL if atol is None else (atol,), _NULL if rtol is None else (rtol,), hermitian, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_lstsq(A, B, rcond=None, driver=None):
+    """The shortest solutions with the least squares of `A X - B`.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `B`: [..., m, k], or [..., m] as one column per matrix of `A`, dtype of `A`; leading sizes broadcast.
+    - `rcond`: values up to it times the greatest count as 0; default: the greater of m and n times the distance from 1 to the next number.
+    - `driver`: "gelsy" (default on the cpu; by orthogonal factors), "gels" (the same, default elsewhere; `A` has full rank), "gelsd" or "gelss" (by singular values).
+    - `out_solution`: [..., n, k].
+    - `out_residuals`: [..., k]: sums of squares where m > n, all ranks are n and the driver is not "gelsy", else [0].
+    - `out_rank`: [...] int64; [0] for "gels".
+    - `out_singular_values`: [..., k] for "gelsd" and "gelss", else [0].
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` for another driver; `LinAlgError` where "gels" finds a lower rank.
+    - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    _o3 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_lstsq(A._h, B._h, _NULL if rcond is None else (rcond,), _NULL if driver is None else driver.encode(), _o0, _o1, _o2, _o3)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0]), _wrap(_o3[0])
+
+
+def linalg_matrix_power(A, n):
+    """Product of a matrix with itself, `n` factors.
+
+    - `A`: [..., m, m], floating point; f32 or f64 where `n` is negative.
+    - `n`: how many; 0 makes the identity, a negative one takes the inverse.
+    - returns: shape of `A`.
+    - errors: `ShapeError` where the matrices are not square; `LinAlgError` for a singular matrix and a negative `n`.
+    """
+    h = _blocking.flam_linalg_matrix_power(A._h, n)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_matrix_power_out(A, n, out):
+    """`linalg_matrix_power` into an existing tensor.
+
+    Product of a matrix with itself, `n` factors.
+
+    - `A`: [..., m, m], floating point; f32 or f64 where `n` is negative.
+    - `n`: how many; 0 makes the identity, a negative one takes the inverse.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `LinAlgError` for a singular matrix and a negative `n`.
+    """
+    h = _blocking.flam_linalg_matrix_power_out(A._h, n, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_multi_dot(tensors):
+    """Product of matrices, in the order with the fewest multiplications.
+
+    - `tensors`: at least two matrices; the first and the last may be vectors.
+    - returns: 2-d; 1-d where one end is a vector, 0-d where both are.
+    - errors: `ShapeError` where neighbours do not fit; `DtypeError` where dtypes differ.
+    - source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 15.2.
+    """
+    h = _blocking.flam_linalg_multi_dot([_t._h for _t in tensors], _len(tensors))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_multi_dot_out(tensors, out):
+    """`linalg_multi_dot` into an existing tensor.
+
+    Product of matrices, in the order with the fewest multiplications.
+
+    - `tensors`: at least two matrices; the first and the last may be vectors.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where neighbours do not fit; `DtypeError` where dtypes differ.
+    - source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 15.2.
+    """
+    h = _blocking.flam_linalg_multi_dot_out([_t._h for _t in tensors], _len(tensors), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cross(input, other, dim=-1):
+    """Cross product of vectors of 3 along a dimension.
+
+    - `input`: size 3 along `dim`.
+    - `other`: broadcasts with `input`; size 3 along `dim`.
+    - `dim`: the dimension of the vectors; default -1.
+    - returns: the broadcast shape.
+    - errors: `ShapeError` where the size is not 3; `OutOfRangeError`.
+    """
+    h = _blocking.flam_linalg_cross(input._h, other._h, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cross_out(input, other, dim=-1, out=None):
+    """`linalg_cross` into an existing tensor.
+
+    Cross product of vectors of 3 along a dimension.
+
+    - `input`: size 3 along `dim`.
+    - `other`: broadcasts with `input`; size 3 along `dim`.
+    - `dim`: the dimension of the vectors; default -1.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the size is not 3; `OutOfRangeError`.
+    """
+    h = _blocking.flam_linalg_cross_out(input._h, other._h, dim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_matrix_norm(A, ord, dim=None, keepdim=False, dtype=None):
+    """Norm of a matrix by number: 1 and -1 the greatest and least sum of a column's magnitudes, inf
+    and -inf of a row's, 2 and -2 the greatest and least singular value.
+
+    - `A`: at least 2-d, floating point; f32 or f64 for 2 and -2.
+    - `ord`: which norm.
+    - `dim`: the two dimensions of the matrices; default the last two.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - returns: `A`'s shape without the two dimensions.
+    - errors: `ShapeError`; `InvalidArgumentError` for another `ord`; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_linalg_matrix_norm(A._h, ord, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_matrix_norm_out(A, ord, dim=None, keepdim=False, dtype=None, out=None):
+    """`linalg_matrix_norm` into an existing tensor.
+
+    Norm of a matrix by number: 1 and -1 the greatest and least sum of a column's magnitudes, inf
+    and -inf of a row's, 2 and -2 the greatest and least singular value.
+
+    - `A`: at least 2-d, floating point; f32 or f64 for 2 and -2.
+    - `ord`: which norm.
+    - `dim`: the two dimensions of the matrices; default the last two.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `InvalidArgumentError` for another `ord`; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_linalg_matrix_norm_out(A._h, ord, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_matrix_norm_named(A, ord="fro", dim=None, keepdim=False, dtype=None):
+    """Norm of a matrix by name: "fro" the root of the sum of squares, "nuc" the sum of singular
+    values.
+
+    - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
+    - `ord`: which norm; default "fro".
+    - `dim`: the two dimensions of the matrices; default the last two.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - returns: `A`'s shape without the two dimensions.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_linalg_matrix_norm_named(A._h, ord.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_matrix_norm_named_out(A, ord="fro", dim=None, keepdim=False, dtype=None, out=None):
+    """`linalg_matrix_norm_named` into an existing tensor.
+
+    Norm of a matrix by name: "fro" the root of the sum of squares, "nuc" the sum of singular
+    values.
+
+    - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
+    - `ord`: which norm; default "fro".
+    - `dim`: the two dimensions of the matrices; default the last two.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_linalg_matrix_norm_named_out(A._h, ord.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_norm(A, ord=None, dim=None, keepdim=False, dtype=None):
+    """Norm of a vector or a matrix.
+
+    - `A`: any shape, floating point.
+    - `ord`: of a vector where `dim` names one dimension or `A` has one, else of a matrix; default: the root of the sum of all squares.
+    - `dim`: one dimension or two; default: all of a vector or matrix.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - returns: `A`'s shape without the dimensions.
+    - errors: `ShapeError` where `ord` is given without `dim` and `A` has more than two dimensions; `InvalidArgumentError` for another `ord`; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_linalg_norm(A._h, _NULL if ord is None else (ord,), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_norm_out(A, ord=None, dim=None, keepdim=False, dtype=None, out=None):
+    """`linalg_norm` into an existing tensor.
+
+    Norm of a vector or a matrix.
+
+    - `A`: any shape, floating point.
+    - `ord`: of a vector where `dim` names one dimension or `A` has one, else of a matrix; default: the root of the sum of all squares.
+    - `dim`: one dimension or two; default: all of a vector or matrix.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where `ord` is given without `dim` and `A` has more than two dimensions; `InvalidArgumentError` for another `ord`; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_linalg_norm_out(A._h, _NULL if ord is None else (ord,), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_norm_named(A, ord, dim=None, keepdim=False, dtype=None):
+    """Norm of a matrix by name, "fro" or "nuc", wherever it stands in a tensor.
+
+    - `A`: 2-d where `dim` is not given, floating point.
+    - `ord`: which norm.
+    - `dim`: two dimensions; default: all of a matrix.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - returns: `A`'s shape without the dimensions.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_linalg_norm_named(A._h, ord.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_norm_named_out(A, ord, dim=None, keepdim=False, dtype=None, out=None):
+    """`linalg_norm_named` into an existing tensor.
+
+    Norm of a matrix by name, "fro" or "nuc", wherever it stands in a tensor.
+
+    - `A`: 2-d where `dim` is not given, floating point.
+    - `ord`: which norm.
+    - `dim`: two dimensions; default: all of a matrix.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_linalg_norm_named_out(A._h, ord.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def norm_named(input, p, dim=None, keepdim=False, dtype=None):
+    """Norm by name: "fro" the root of the sum of squares over any dimensions, "nuc" the sum of a
+    matrix's singular values.
+
+    - `input`: any shape, floating point; for "nuc" 2-d where `dim` is not given, f32 or f64.
+    - `p`: which norm.
+    - `dim`: the dimensions; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `input`'s.
+    - returns: `input`'s shape without the dimensions.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_norm_named(input._h, p.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def norm_named_out(input, p, dim=None, keepdim=False, dtype=None, out=None):
+    """`norm_named` into an existing tensor.
+
+    Norm by name: "fro" the root of the sum of squares over any dimensions, "nuc" the sum of a
+    matrix's singular values.
+
+    - `input`: any shape, floating point; for "nuc" 2-d where `dim` is not given, f32 or f64.
+    - `p`: which norm.
+    - `dim`: the dimensions; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `input`'s.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _blocking.flam_norm_named_out(input._h, p.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cond(A, p=None):
+    """How much a solution depends on errors of the matrix: its norm times that of its inverse.
+
+    - `A`: [..., n, n], or [..., m, n] for the default, 2 and -2; f32 or f64.
+    - `p`: order of the norm: 1, -1, 2, -2, inf or -inf; default 2.
+    - returns: [...]; inf where a matrix is singular.
+    - errors: `ShapeError`; `InvalidArgumentError` for another order; `DtypeError`.
+    """
+    h = _blocking.flam_linalg_cond(A._h, _NULL if p is None else (p,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cond_out(A, p=None, out=None):
+    """`linalg_cond` into an existing tensor.
+
+    How much a solution depends on errors of the matrix: its norm times that of its inverse.
+
+    - `A`: [..., n, n], or [..., m, n] for the default, 2 and -2; f32 or f64.
+    - `p`: order of the norm: 1, -1, 2, -2, inf or -inf; default 2.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `InvalidArgumentError` for another order; `DtypeError`.
+    """
+    h = _blocking.flam_linalg_cond_out(A._h, _NULL if p is None else (p,), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cond_named(A, p):
+    """How much a solution depends on errors of the matrix, by a norm with a name.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `p`: "fro" or "nuc".
+    - returns: [...]; inf where a matrix is singular.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `InvalidArgumentError` for another name.
+    """
+    h = _blocking.flam_linalg_cond_named(A._h, p.encode())
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_cond_named_out(A, p, out):
+    """`linalg_cond_named` into an existing tensor.
+
+    How much a solution depends on errors of the matrix, by a norm with a name.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `p`: "fro" or "nuc".
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `InvalidArgumentError` for another name.
+    """
+    h = _blocking.flam_linalg_cond_named_out(A._h, p.encode(), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_lu_factor(A, pivot=True):
+    """A lower and an upper triangle in one matrix, and the row pivots: `A = P L U`.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `pivot`: whether rows change places; default true. Without, nothing is supported.
+    - `out_LU`: shape of `A`: U, and below its diagonal L, whose own diagonal is 1.
+    - `out_pivots`: [..., k] int32: with which row, from 1, each row changed places; k the lesser of m and n.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `LinAlgError` where U has a 0 on its diagonal; `UnsupportedError` without `pivot`.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_lu_factor(A._h, pivot, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def linalg_lu_factor_ex(A, pivot=True, check_errors=False):
+    """The factors of `linalg_lu_factor`, with a number per matrix that says whether U is singular.
+
+    The factors of `linalg_lu_factor`, with a number per matrix that says whether U is
+    singular.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `pivot`: whether rows change places; default true. Without, nothing is supported.
+    - `check_errors`: whether a 0 on U's diagonal is an error; default false.
+    - `out_LU`: shape of `A`.
+    - `out_pivots`: [..., k] int32.
+    - `out_info`: [...] int32: 0, or the first diagonal element of U that is 0, from 1.
+    - returns: `FLAM_OK`.
+    - errors: as `linalg_lu_factor`.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_lu_factor_ex(A._h, pivot, check_errors, _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])
+
+
+def linalg_lu(A, pivot=True):
+    """A permutation, a lower and an upper triangle whose product is the matrix.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `pivot`: whether rows change places; default true. Without, nothing is supported.
+    - `out_P`: [..., m, m].
+    - `out_L`: [..., m, k], 1 on its diagonal; k the lesser of m and n.
+    - `out_U`: [..., k, n].
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `UnsupportedError` without `pivot`.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_linalg_lu(A._h, pivot, _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])
+
+
+def linalg_lu_solve(LU, pivots, B, left=True, adjoint=False):
+    """Solution of a system of equations whose matrix `linalg_lu_factor` has factored.
+
+    - `LU`: [..., n, n], f32 or f64.
+    - `pivots`: [..., n] int32.
+    - `B`: [..., n, k], dtype of `LU`; leading sizes broadcast. Where `left` is false: [..., k, n].
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `adjoint`: whether `A^T` takes the place of `A`; default false.
+    - returns: the broadcast shape of `B`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    h = _blocking.flam_linalg_lu_solve(LU._h, pivots._h, B._h, left, adjoint)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_lu_solve_out(LU, pivots, B, left=True, adjoint=False, out=None):
+    """`linalg_lu_solve` into an existing tensor.
+
+    Solution of a system of equations whose matrix `linalg_lu_factor` has factored.
+
+    - `LU`: [..., n, n], f32 or f64.
+    - `pivots`: [..., n] int32.
+    - `B`: [..., n, k], dtype of `LU`; leading sizes broadcast. Where `left` is false: [..., k, n].
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `adjoint`: whether `A^T` takes the place of `A`; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    h = _blocking.flam_linalg_lu_solve_out(LU._h, pivots._h, B._h, left, adjoint, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_vecdot(x, y, dim=-1):
+    """Sum of products of two vectors along a dimension.
+
+    - `x`: size n along `dim`.
+    - `y`: broadcasts with `x`.
+    - `dim`: the dimension of the vectors; default -1.
+    - returns: the broadcast shape without `dim`.
+    - errors: `ShapeError`; `OutOfRangeError`.
+    """
+    h = _blocking.flam_linalg_vecdot(x._h, y._h, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_vecdot_out(x, y, dim=-1, out=None):
+    """`linalg_vecdot` into an existing tensor.
+
+    Sum of products of two vectors along a dimension.
+
+    - `x`: size n along `dim`.
+    - `y`: broadcasts with `x`.
+    - `dim`: the dimension of the vectors; default -1.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `OutOfRangeError`.
+    """
+    h = _blocking.flam_linalg_vecdot_out(x._h, y._h, dim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def mse_loss(input, target, reduction='mean'):
     """Squared error, `(input - target)^2`.
 
@@ -11710,6 +12756,52 @@ def multinomial(input, num_samples, replacement=False, generator=None):
     - errors: `InvalidArgumentError` where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; `ShapeError`.
     """
     h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def standard_gamma(input, generator=None):
+    """Gamma variables of rate 1, one per element.
+
+    - `input`: their shapes (concentrations), above 0: any size, floating point; gradients are those of the draws at fixed probability, and have no gradient themselves.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point; `DeviceMismatchError` for another device's generator.
+    - source: Marsaglia and Tsang, 2000, ACM Trans. Math. Softw. 26; of the gradient: Figurnov, Mohamed and Mnih, 2018, arXiv 1805.08498.
+    """
+    h = _fast.flam_standard_gamma(input._h, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def poisson(input, generator=None):
+    """Counts of events, one per element.
+
+    - `input`: mean counts, not negative: any size, floating point; gradients are 0.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: shape and dtype of `input`; NaN where the mean is negative.
+    - errors: `DtypeError` where `input` is not floating point; `InvalidArgumentError` on the cpu for a negative mean; `DeviceMismatchError` for another device's generator.
+    - source: Knuth, 1969, Seminumerical Algorithms, 3.4.1; above 10 Hoermann, 1993, Insurance: Mathematics and Economics 12.
+    """
+    h = _fast.flam_poisson(input._h, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def binomial(count, prob, generator=None):
+    """Counts of successes in independent trials, one per element.
+
+    - `count`: numbers of trials, not negative and whole: any size, floating point; gradients are 0.
+    - `prob`: probabilities of success, from 0 to 1: dtype of `count`, broadcasts with it.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: the broadcast shape, dtype of `count`; NaN where an operand is out of its range.
+    - errors: `DtypeError` where an operand is not floating point or the dtypes differ; `DeviceMismatchError`.
+    - source: sums of waiting times (Devroye, 1986, X.4.3); where 10 successes are expected Hoermann, 1993, J. Stat. Comput. Simul. 46.
+    """
+    h = _fast.flam_binomial(count._h, prob._h, _NULL if generator is None else generator._h)
     if not h:
         return _none()
     return _wrap(h)

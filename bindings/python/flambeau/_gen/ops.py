@@ -19,7 +19,7 @@ def _wrap(h):
     return t
 
 
-_E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23}
+_E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23, 'error_linalg': 24}
 _E_flam_dtype = {'dtype_none': 0, 'f32': 1, 'f64': 2, 'f16': 3, 'bf16': 4, 'i64': 5, 'i32': 6, 'i16': 7, 'i8': 8, 'u8': 9, 'bool': 10}
 _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
 _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
@@ -41,6 +41,17 @@ _E_flam_progress_style = {'unspecified': 0, 'automatic': 1, 'bar': 2, 'plain': 3
 _E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
 _E_flam_side = {'unspecified': 0, 'left': 1, 'right': 2}
 _E_flam_quantile_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}
+_R_linalg_slogdet = _result("slogdet", ('sign', 'logabsdet'))
+_R_linalg_inv_ex = _result("inv_ex", ('inverse', 'info'))
+_R_linalg_solve_ex = _result("solve_ex", ('result', 'info'))
+_R_linalg_cholesky_ex = _result("cholesky_ex", ('L', 'info'))
+_R_linalg_qr = _result("qr", ('Q', 'R'))
+_R_linalg_eigh = _result("eigh", ('eigenvalues', 'eigenvectors'))
+_R_linalg_svd = _result("svd", ('U', 'S', 'Vh'))
+_R_linalg_lstsq = _result("lstsq", ('solution', 'residuals', 'rank', 'singular_values'))
+_R_linalg_lu_factor = _result("lu_factor", ('LU', 'pivots'))
+_R_linalg_lu_factor_ex = _result("lu_factor_ex", ('LU', 'pivots', 'info'))
+_R_linalg_lu = _result("lu", ('P', 'L', 'U'))
 _R_var_mean = _result("var_mean", ('var', 'mean'))
 _R_var_mean_unbiased = _result("var_mean", ('var', 'mean'))
 _R_std_mean = _result("std_mean", ('std', 'mean'))
@@ -5783,6 +5794,1190 @@ def _repeat_interleave(input, repeats, dim=None, *, axis=_UNSET):
 
 _repeat_interleave.__name__ = _repeat_interleave.__qualname__ = "repeat_interleave"
 
+_S_linalg_det = (("A", "tensor", None, ""),)
+
+
+def _linalg_det(A, *, out=None):
+    """Determinant.
+
+    - `A`: [..., n, n], f32 or f64.
+    - returns: [...]; 1 where n is 0.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_det_out(A._h, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_det_out, "linalg_det_out", _S_linalg_det, (A,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_det(A._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_det, "linalg_det", _S_linalg_det, (A,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_det.__name__ = _linalg_det.__qualname__ = "linalg_det"
+
+_S_linalg_slogdet = (("A", "tensor", None, ""),)
+
+
+def _linalg_slogdet(A, *, out=None):
+    """Sign of the determinant and logarithm of its magnitude.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `out_sign`: [...]: 1, -1 or 0; carries no gradient.
+    - `out_logabsdet`: [...]; -inf where the matrix is singular.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_slogdet(A._h, _o0, _o1)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_slogdet, "linalg_slogdet", _S_linalg_slogdet, (A,), _o0, _o1)
+    if h:
+        _raise()
+    return _R_linalg_slogdet(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_linalg_slogdet(*_fill(out, _R_linalg_slogdet(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_linalg_slogdet.__name__ = _linalg_slogdet.__qualname__ = "linalg_slogdet"
+
+_S_logdet = (("A", "tensor", None, ""),)
+
+
+def _logdet(A):
+    """Logarithm of the determinant.
+
+    - `A`: [..., n, n], f32 or f64.
+    - returns: [...]; NaN where the determinant is negative, -inf where it is 0.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    try:
+        h = _blocking.flam_logdet(A._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_logdet, "logdet", _S_logdet, (A,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logdet.__name__ = _logdet.__qualname__ = "logdet"
+
+_S_linalg_inv = (("A", "tensor", None, ""),)
+
+
+def _linalg_inv(A, *, out=None):
+    """Inverse.
+
+    - `A`: [..., n, n], f32 or f64.
+    - returns: shape of `A`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is singular.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.3.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_inv_out(A._h, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_inv_out, "linalg_inv_out", _S_linalg_inv, (A,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_inv(A._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_inv, "linalg_inv", _S_linalg_inv, (A,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_inv.__name__ = _linalg_inv.__qualname__ = "linalg_inv"
+
+_S_linalg_inv_ex = (("A", "tensor", None, ""), ("check_errors", "bool", None, "ko"),)
+
+
+def _linalg_inv_ex(A, *, check_errors=False, out=None):
+    """Inverse, with a number per matrix that says whether there is one.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `check_errors`: whether a singular matrix is an error; default false.
+    - `out_inverse`: shape of `A`; not to be used where info is not 0.
+    - `out_info`: [...] int32: 0, or which pivot is 0, from 1.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` where `check_errors` and a matrix is singular.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_inv_ex(A._h, check_errors, _o0, _o1)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_inv_ex, "linalg_inv_ex", _S_linalg_inv_ex, (A, check_errors), _o0, _o1)
+    if h:
+        _raise()
+    return _R_linalg_inv_ex(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_linalg_inv_ex(*_fill(out, _R_linalg_inv_ex(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_linalg_inv_ex.__name__ = _linalg_inv_ex.__qualname__ = "linalg_inv_ex"
+
+_S_linalg_solve = (("A", "tensor", None, ""), ("B", "tensor", None, ""), ("left", "bool", None, "ko"),)
+
+
+def _linalg_solve(A, B, *, left=True, out=None):
+    """Solution of a square system of equations, by LU with row pivots.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - returns: the broadcast shape of `B`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is singular.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
+    """
+    if B.__class__ in _NUMBERS:
+        B = _scalar(B)
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_solve_out(A._h, B._h, left, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_solve_out, "linalg_solve_out", _S_linalg_solve, (A, B, left), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_solve(A._h, B._h, left)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_solve, "linalg_solve", _S_linalg_solve, (A, B, left))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_solve.__name__ = _linalg_solve.__qualname__ = "linalg_solve"
+
+_S_linalg_solve_ex = (("A", "tensor", None, ""), ("B", "tensor", None, ""), ("left", "bool", None, "ko"), ("check_errors", "bool", None, "ko"),)
+
+
+def _linalg_solve_ex(A, B, *, left=True, check_errors=False, out=None):
+    """Solution of a square system, with a number per matrix that says whether there is one.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `check_errors`: whether a singular matrix is an error; default false.
+    - `out_result`: the broadcast shape of `B`; not to be used where info is not 0.
+    - `out_info`: [...] int32: 0, or which pivot is 0, from 1.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` where `check_errors` and a matrix is singular.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_solve_ex(A._h, B._h, left, check_errors, _o0, _o1)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_solve_ex, "linalg_solve_ex", _S_linalg_solve_ex, (A, B, left, check_errors), _o0, _o1)
+    if h:
+        _raise()
+    return _R_linalg_solve_ex(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_linalg_solve_ex(*_fill(out, _R_linalg_solve_ex(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_linalg_solve_ex.__name__ = _linalg_solve_ex.__qualname__ = "linalg_solve_ex"
+
+_S_linalg_solve_triangular = (("A", "tensor", None, ""), ("B", "tensor", None, ""), ("upper", "bool", None, "k"), ("left", "bool", None, "ko"), ("unitriangular", "bool", None, "ko"),)
+
+
+def _linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False, out=None):
+    """Solution of a system of equations whose matrix is a triangle.
+
+    - `A`: [..., n, n], f32 or f64; the other triangle is not read.
+    - `B`: [..., n, k], dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
+    - `upper`: whether `A` is an upper triangle, else a lower one.
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `unitriangular`: whether the diagonal counts as 1 and is not read; default false.
+    - returns: the broadcast shape of `B`; not finite where a diagonal element is 0.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
+    """
+    if B.__class__ in _NUMBERS:
+        B = _scalar(B)
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_solve_triangular_out(A._h, B._h, upper, left, unitriangular, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_solve_triangular_out, "linalg_solve_triangular_out", _S_linalg_solve_triangular, (A, B, upper, left, unitriangular), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_solve_triangular(A._h, B._h, upper, left, unitriangular)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_solve_triangular, "linalg_solve_triangular", _S_linalg_solve_triangular, (A, B, upper, left, unitriangular))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_solve_triangular.__name__ = _linalg_solve_triangular.__qualname__ = "linalg_solve_triangular"
+
+_S_linalg_cholesky = (("A", "tensor", None, ""), ("upper", "bool", None, "o"),)
+
+
+def _linalg_cholesky(A, upper=False, *, out=None):
+    """Cholesky factor of a symmetric positive-definite matrix, `A = L L^T`.
+
+    - `A`: [..., n, n], f32 or f64; one triangle is read.
+    - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
+    - returns: shape of `A`, 0 beyond the triangle.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` naming the first matrix that is not positive-definite.
+    - source: of the gradient: Murray, 2016, arXiv 1602.07527.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_cholesky_out(A._h, upper, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_cholesky_out, "linalg_cholesky_out", _S_linalg_cholesky, (A, upper), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_cholesky(A._h, upper)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_cholesky, "linalg_cholesky", _S_linalg_cholesky, (A, upper))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_cholesky.__name__ = _linalg_cholesky.__qualname__ = "linalg_cholesky"
+
+_S_linalg_cholesky_ex = (("A", "tensor", None, ""), ("upper", "bool", None, "ko"), ("check_errors", "bool", None, "ko"),)
+
+
+def _linalg_cholesky_ex(A, *, upper=False, check_errors=False, out=None):
+    """Cholesky factor, with a number per matrix that says whether there is one.
+
+    - `A`: [..., n, n], f32 or f64; one triangle is read.
+    - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
+    - `check_errors`: whether a matrix that is not positive-definite is an error; default false.
+    - `out_L`: shape of `A`; not to be used where info is not 0.
+    - `out_info`: [...] int32: 0, or the order of the first minor that is not positive.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `LinAlgError` where `check_errors` and a factor does not exist.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_cholesky_ex(A._h, upper, check_errors, _o0, _o1)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_cholesky_ex, "linalg_cholesky_ex", _S_linalg_cholesky_ex, (A, upper, check_errors), _o0, _o1)
+    if h:
+        _raise()
+    return _R_linalg_cholesky_ex(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_linalg_cholesky_ex(*_fill(out, _R_linalg_cholesky_ex(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_linalg_cholesky_ex.__name__ = _linalg_cholesky_ex.__qualname__ = "linalg_cholesky_ex"
+
+_S_cholesky_inverse = (("L", "tensor", None, ""), ("upper", "bool", None, "o"),)
+
+
+def _cholesky_inverse(L, upper=False, *, out=None):
+    """Inverse of `L L^T`.
+
+    - `L`: [..., n, n], f32 or f64: a lower triangle.
+    - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+    - returns: shape of `L`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_cholesky_inverse_out(L._h, upper, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_cholesky_inverse_out, "cholesky_inverse_out", _S_cholesky_inverse, (L, upper), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_cholesky_inverse(L._h, upper)
+    except _RETRY:
+        h = _slow(_blocking.flam_cholesky_inverse, "cholesky_inverse", _S_cholesky_inverse, (L, upper))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cholesky_inverse.__name__ = _cholesky_inverse.__qualname__ = "cholesky_inverse"
+
+_S_cholesky_solve = (("B", "tensor", None, ""), ("L", "tensor", None, ""), ("upper", "bool", None, "o"),)
+
+
+def _cholesky_solve(B, L, upper=False, *, out=None):
+    """Solution of `L L^T X = B`.
+
+    - `B`: [..., n, k], f32 or f64.
+    - `L`: [..., n, n], dtype of `B`: a lower triangle; leading sizes broadcast.
+    - `upper`: whether `L` is an upper triangle U instead, of `U^T U`; default false.
+    - returns: the broadcast shape of `B`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    if L.__class__ in _NUMBERS:
+        L = _scalar(L)
+    if out is not None:
+        try:
+            h = _blocking.flam_cholesky_solve_out(B._h, L._h, upper, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_cholesky_solve_out, "cholesky_solve_out", _S_cholesky_solve, (B, L, upper), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_cholesky_solve(B._h, L._h, upper)
+    except _RETRY:
+        h = _slow(_blocking.flam_cholesky_solve, "cholesky_solve", _S_cholesky_solve, (B, L, upper))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cholesky_solve.__name__ = _cholesky_solve.__qualname__ = "cholesky_solve"
+
+_S_linalg_qr = (("A", "tensor", None, ""), ("mode", "string", None, "o"),)
+
+
+def _linalg_qr(A, mode="reduced", *, out=None):
+    """Orthogonal matrix and upper triangle whose product is the matrix, by Householder's reflections.
+
+    Orthogonal matrix and upper triangle whose product is the matrix, by Householder's
+    reflections.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `mode`: "reduced" (default): [..., m, k] and [..., k, n], k the lesser of m and n; "complete": [..., m, m] and [..., m, n], without gradient where m > n; "r": R as reduced, Q [0], without gradient.
+    - `out_Q`: columns are orthonormal.
+    - `out_R`: 0 below the diagonal.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` below two dimensions; `DtypeError`; `InvalidArgumentError` for another mode.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012, On evaluating higher-order derivatives of the QR decomposition; Roberts and Roberts, 2020, arXiv 2009.10071.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_qr(A._h, mode.encode(), _o0, _o1)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_qr, "linalg_qr", _S_linalg_qr, (A, mode), _o0, _o1)
+    if h:
+        _raise()
+    return _R_linalg_qr(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_linalg_qr(*_fill(out, _R_linalg_qr(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_linalg_qr.__name__ = _linalg_qr.__qualname__ = "linalg_qr"
+
+_S_linalg_eigh = (("A", "tensor", None, ""), ("UPLO", "string", None, "o"),)
+
+
+def _linalg_eigh(A, UPLO="L", *, out=None):
+    """Eigenvalues and eigenvectors of a symmetric matrix, `A = V diag(values) V^T`.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `UPLO`: which triangle is read, "L" (default) or "U".
+    - `out_eigenvalues`: [..., n], rising.
+    - `out_eigenvectors`: [..., n, n]: its columns; their gradient exists where no eigenvalues are equal.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `InvalidArgumentError` for another `UPLO`; `LinAlgError` where `A` is not finite.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.1.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_eigh(A._h, UPLO.encode(), _o0, _o1)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_eigh, "linalg_eigh", _S_linalg_eigh, (A, UPLO), _o0, _o1)
+    if h:
+        _raise()
+    return _R_linalg_eigh(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_linalg_eigh(*_fill(out, _R_linalg_eigh(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_linalg_eigh.__name__ = _linalg_eigh.__qualname__ = "linalg_eigh"
+
+_S_linalg_eigvalsh = (("A", "tensor", None, ""), ("UPLO", "string", None, "o"),)
+
+
+def _linalg_eigvalsh(A, UPLO="L", *, out=None):
+    """Eigenvalues of a symmetric matrix.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `UPLO`: which triangle is read, "L" (default) or "U".
+    - returns: [..., n], rising.
+    - errors: as `linalg_eigh`.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_eigvalsh_out(A._h, UPLO.encode(), out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_eigvalsh_out, "linalg_eigvalsh_out", _S_linalg_eigvalsh, (A, UPLO), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_eigvalsh(A._h, UPLO.encode())
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_eigvalsh, "linalg_eigvalsh", _S_linalg_eigvalsh, (A, UPLO))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_eigvalsh.__name__ = _linalg_eigvalsh.__qualname__ = "linalg_eigvalsh"
+
+_S_linalg_svd = (("A", "tensor", None, ""), ("full_matrices", "bool", None, "o"), ("driver", "string?", None, "ko"),)
+
+
+def _linalg_svd(A, full_matrices=True, *, driver=None, out=None):
+    """Singular value decomposition, `A = U diag(S) Vh`.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `full_matrices`: whether U is [..., m, m] and Vh [..., n, n]; default true.
+    - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all take the same way; default none.
+    - `out_U`: [..., m, m], or [..., m, k], k the lesser of m and n.
+    - `out_S`: [..., k], falling.
+    - `out_Vh`: [..., n, n], or [..., k, n].
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError` below two dimensions; `DtypeError`; `LinAlgError` where `A` is not finite; `InvalidArgumentError` for a driver on the cpu.
+    - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.2; Seeger, Hetzel, Dai, Meissner and Lawrence, 2017, arXiv 1710.08717.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_svd(A._h, full_matrices, _NULL if driver is None else driver.encode(), _o0, _o1, _o2)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_svd, "linalg_svd", _S_linalg_svd, (A, full_matrices, driver), _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _R_linalg_svd(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])) if out is None else _R_linalg_svd(*_fill(out, _R_linalg_svd(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0]))))
+
+
+_linalg_svd.__name__ = _linalg_svd.__qualname__ = "linalg_svd"
+
+_S_linalg_svdvals = (("A", "tensor", None, ""), ("driver", "string?", None, "ko"),)
+
+
+def _linalg_svdvals(A, *, driver=None, out=None):
+    """Singular values.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all take the same way; default none.
+    - returns: [..., k], falling, k the lesser of m and n.
+    - errors: as `linalg_svd`.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_svdvals_out(A._h, _NULL if driver is None else driver.encode(), out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_svdvals_out, "linalg_svdvals_out", _S_linalg_svdvals, (A, driver), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_svdvals(A._h, _NULL if driver is None else driver.encode())
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_svdvals, "linalg_svdvals", _S_linalg_svdvals, (A, driver))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_svdvals.__name__ = _linalg_svdvals.__qualname__ = "linalg_svdvals"
+
+_S_linalg_pinv = (("A", "tensor", None, ""), ("atol", "double?", None, "ko"), ("rtol", "double?", None, "ko"), ("hermitian", "bool", None, "ko"),)
+
+
+def _linalg_pinv(A, *, atol=None, rtol=None, hermitian=False, out=None):
+    """Moore and Penrose's inverse.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `atol`: values up to it count as 0; default 0.
+    - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0, else the greater of m and n times the distance from 1 to the next number.
+    - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+    - returns: [..., n, m].
+    - errors: as `linalg_svd`.
+    - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_pinv_out(A._h, _NULL if atol is None else (atol,), _NULL if rtol is None else (rtol,), hermitian, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_pinv_out, "linalg_pinv_out", _S_linalg_pinv, (A, atol, rtol, hermitian), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_pinv(A._h, _NULL if atol is None else (atol,), _NULL if rtol is None else (rtol,), hermitian)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_pinv, "linalg_pinv", _S_linalg_pinv, (A, atol, rtol, hermitian))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_pinv.__name__ = _linalg_pinv.__qualname__ = "linalg_pinv"
+
+_S_linalg_matrix_rank = (("A", "tensor", None, ""), ("atol", "double?", None, "ko"), ("rtol", "double?", None, "ko"), ("hermitian", "bool", None, "ko"),)
+
+
+def _linalg_matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
+    """Number of singular values that are not 0.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `atol`: values up to it count as 0; default 0.
+    - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0, else the greater of m and n times the distance from 1 to the next number.
+    - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
+    - returns: [...] int64.
+    - errors: as `linalg_svd`.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_matrix_rank_out(A._h, _NULL if atol is None else (atol,), _NULL if rtol is None else (rtol,), hermitian, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_matrix_rank_out, "linalg_matrix_rank_out", _S_linalg_matrix_rank, (A, atol, rtol, hermitian), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_matrix_rank(A._h, _NULL if atol is None else (atol,), _NULL if rtol is None else (rtol,), hermitian)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_matrix_rank, "linalg_matrix_rank", _S_linalg_matrix_rank, (A, atol, rtol, hermitian))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_matrix_rank.__name__ = _linalg_matrix_rank.__qualname__ = "linalg_matrix_rank"
+
+_S_linalg_lstsq = (("A", "tensor", None, ""), ("B", "tensor", None, ""), ("rcond", "double?", None, "o"), ("driver", "string?", None, "ko"),)
+
+
+def _linalg_lstsq(A, B, rcond=None, *, driver=None, out=None):
+    """The shortest solutions with the least squares of `A X - B`.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `B`: [..., m, k], or [..., m] as one column per matrix of `A`, dtype of `A`; leading sizes broadcast.
+    - `rcond`: values up to it times the greatest count as 0; default: the greater of m and n times the distance from 1 to the next number.
+    - `driver`: "gelsy" (default on the cpu; by orthogonal factors), "gels" (the same, default elsewhere; `A` has full rank), "gelsd" or "gelss" (by singular values).
+    - `out_solution`: [..., n, k].
+    - `out_residuals`: [..., k]: sums of squares where m > n, all ranks are n and the driver is not "gelsy", else [0].
+    - `out_rank`: [...] int64; [0] for "gels".
+    - `out_singular_values`: [..., k] for "gelsd" and "gelss", else [0].
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` for another driver; `LinAlgError` where "gels" finds a lower rank.
+    - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    _o3 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_lstsq(A._h, B._h, _NULL if rcond is None else (rcond,), _NULL if driver is None else driver.encode(), _o0, _o1, _o2, _o3)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_lstsq, "linalg_lstsq", _S_linalg_lstsq, (A, B, rcond, driver), _o0, _o1, _o2, _o3)
+    if h:
+        _raise()
+    return _R_linalg_lstsq(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0]), _wrap(_o3[0])) if out is None else _R_linalg_lstsq(*_fill(out, _R_linalg_lstsq(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0]), _wrap(_o3[0]))))
+
+
+_linalg_lstsq.__name__ = _linalg_lstsq.__qualname__ = "linalg_lstsq"
+
+_S_linalg_matrix_power = (("A", "tensor", None, ""), ("n", "int", None, ""),)
+
+
+def _linalg_matrix_power(A, n, *, out=None):
+    """Product of a matrix with itself, `n` factors.
+
+    - `A`: [..., m, m], floating point; f32 or f64 where `n` is negative.
+    - `n`: how many; 0 makes the identity, a negative one takes the inverse.
+    - returns: shape of `A`.
+    - errors: `ShapeError` where the matrices are not square; `LinAlgError` for a singular matrix and a negative `n`.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_matrix_power_out(A._h, n, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_matrix_power_out, "linalg_matrix_power_out", _S_linalg_matrix_power, (A, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_matrix_power(A._h, n)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_matrix_power, "linalg_matrix_power", _S_linalg_matrix_power, (A, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_matrix_power.__name__ = _linalg_matrix_power.__qualname__ = "linalg_matrix_power"
+
+_S_linalg_multi_dot = (("tensors", "tensors", None, "v"),)
+
+
+def _linalg_multi_dot(*tensors, out=None):
+    """Product of matrices, in the order with the fewest multiplications.
+
+    - `tensors`: at least two matrices; the first and the last may be vectors.
+    - returns: 2-d; 1-d where one end is a vector, 0-d where both are.
+    - errors: `ShapeError` where neighbours do not fit; `DtypeError` where dtypes differ.
+    - source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 15.2.
+    """
+    if _len(tensors) == 1 and tensors[0].__class__ in _SEQUENCES:
+        tensors = tensors[0]
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_multi_dot_out([_t._h for _t in tensors], _len(tensors), out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_multi_dot_out, "linalg_multi_dot_out", _S_linalg_multi_dot, (tensors,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_multi_dot([_t._h for _t in tensors], _len(tensors))
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_multi_dot, "linalg_multi_dot", _S_linalg_multi_dot, (tensors,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_multi_dot.__name__ = _linalg_multi_dot.__qualname__ = "linalg_multi_dot"
+
+_S_linalg_cross = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("dim", "int", None, "ko"),)
+
+
+def _linalg_cross(input, other, *, dim=-1, axis=_UNSET, out=None):
+    """Cross product of vectors of 3 along a dimension.
+
+    - `input`: size 3 along `dim`.
+    - `other`: broadcasts with `input`; size 3 along `dim`.
+    - `dim`: the dimension of the vectors; default -1.
+    - returns: the broadcast shape.
+    - errors: `ShapeError` where the size is not 3; `OutOfRangeError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_cross_out(input._h, other._h, dim, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_cross_out, "linalg_cross_out", _S_linalg_cross, (input, other, dim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_cross(input._h, other._h, dim)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_cross, "linalg_cross", _S_linalg_cross, (input, other, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_cross.__name__ = _linalg_cross.__qualname__ = "linalg_cross"
+
+_S_linalg_matrix_norm = (("A", "tensor", None, ""), ("ord", "double", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _linalg_matrix_norm(A, ord, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Norm of a matrix by number: 1 and -1 the greatest and least sum of a column's magnitudes, inf
+    and -inf of a row's, 2 and -2 the greatest and least singular value.
+
+    - `A`: at least 2-d, floating point; f32 or f64 for 2 and -2.
+    - `ord`: which norm.
+    - `dim`: the two dimensions of the matrices; default the last two.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - returns: `A`'s shape without the two dimensions.
+    - errors: `ShapeError`; `InvalidArgumentError` for another `ord`; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_matrix_norm_out(A._h, ord, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_matrix_norm_out, "linalg_matrix_norm_out", _S_linalg_matrix_norm, (A, ord, dim, keepdim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_matrix_norm(A._h, ord, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_matrix_norm, "linalg_matrix_norm", _S_linalg_matrix_norm, (A, ord, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_matrix_norm.__name__ = _linalg_matrix_norm.__qualname__ = "linalg_matrix_norm"
+
+_S_linalg_matrix_norm_named = (("A", "tensor", None, ""), ("ord", "string", None, "o"), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _linalg_matrix_norm_named(A, ord="fro", dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Norm of a matrix by name: "fro" the root of the sum of squares, "nuc" the sum of singular
+    values.
+
+    - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
+    - `ord`: which norm; default "fro".
+    - `dim`: the two dimensions of the matrices; default the last two.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - returns: `A`'s shape without the two dimensions.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_matrix_norm_named_out(A._h, ord.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_matrix_norm_named_out, "linalg_matrix_norm_named_out", _S_linalg_matrix_norm_named, (A, ord, dim, keepdim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_matrix_norm_named(A._h, ord.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_matrix_norm_named, "linalg_matrix_norm_named", _S_linalg_matrix_norm_named, (A, ord, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_matrix_norm_named.__name__ = _linalg_matrix_norm_named.__qualname__ = "linalg_matrix_norm_named"
+
+_S_linalg_norm = (("A", "tensor", None, ""), ("ord", "double?", None, "o"), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Norm of a vector or a matrix.
+
+    - `A`: any shape, floating point.
+    - `ord`: of a vector where `dim` names one dimension or `A` has one, else of a matrix; default: the root of the sum of all squares.
+    - `dim`: one dimension or two; default: all of a vector or matrix.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - returns: `A`'s shape without the dimensions.
+    - errors: `ShapeError` where `ord` is given without `dim` and `A` has more than two dimensions; `InvalidArgumentError` for another `ord`; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_norm_out(A._h, _NULL if ord is None else (ord,), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_norm_out, "linalg_norm_out", _S_linalg_norm, (A, ord, dim, keepdim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_norm(A._h, _NULL if ord is None else (ord,), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_norm, "linalg_norm", _S_linalg_norm, (A, ord, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_norm.__name__ = _linalg_norm.__qualname__ = "linalg_norm"
+
+_S_linalg_norm_named = (("A", "tensor", None, ""), ("ord", "string", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _linalg_norm_named(A, ord, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Norm of a matrix by name, "fro" or "nuc", wherever it stands in a tensor.
+
+    - `A`: 2-d where `dim` is not given, floating point.
+    - `ord`: which norm.
+    - `dim`: two dimensions; default: all of a matrix.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `A`'s.
+    - returns: `A`'s shape without the dimensions.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_norm_named_out(A._h, ord.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_norm_named_out, "linalg_norm_named_out", _S_linalg_norm_named, (A, ord, dim, keepdim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_norm_named(A._h, ord.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_norm_named, "linalg_norm_named", _S_linalg_norm_named, (A, ord, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_norm_named.__name__ = _linalg_norm_named.__qualname__ = "linalg_norm_named"
+
+_S_norm_named = (("input", "tensor", None, ""), ("p", "string", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "o"),)
+
+
+def _norm_named(input, p, dim=None, keepdim=False, dtype=None, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Norm by name: "fro" the root of the sum of squares over any dimensions, "nuc" the sum of a
+    matrix's singular values.
+
+    - `input`: any shape, floating point; for "nuc" 2-d where `dim` is not given, f32 or f64.
+    - `p`: which norm.
+    - `dim`: the dimensions; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the computation and the result; default: `input`'s.
+    - returns: `input`'s shape without the dimensions.
+    - errors: `ShapeError`; `InvalidArgumentError` for another name; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _blocking.flam_norm_named_out(input._h, p.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_norm_named_out, "norm_named_out", _S_norm_named, (input, p, dim, keepdim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_norm_named(input._h, p.encode(), _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_blocking.flam_norm_named, "norm_named", _S_norm_named, (input, p, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_norm_named.__name__ = _norm_named.__qualname__ = "norm_named"
+
+_S_linalg_cond = (("A", "tensor", None, ""), ("p", "double?", None, "o"),)
+
+
+def _linalg_cond(A, p=None, *, out=None):
+    """How much a solution depends on errors of the matrix: its norm times that of its inverse.
+
+    - `A`: [..., n, n], or [..., m, n] for the default, 2 and -2; f32 or f64.
+    - `p`: order of the norm: 1, -1, 2, -2, inf or -inf; default 2.
+    - returns: [...]; inf where a matrix is singular.
+    - errors: `ShapeError`; `InvalidArgumentError` for another order; `DtypeError`.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_cond_out(A._h, _NULL if p is None else (p,), out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_cond_out, "linalg_cond_out", _S_linalg_cond, (A, p), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_cond(A._h, _NULL if p is None else (p,))
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_cond, "linalg_cond", _S_linalg_cond, (A, p))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_cond.__name__ = _linalg_cond.__qualname__ = "linalg_cond"
+
+_S_linalg_cond_named = (("A", "tensor", None, ""), ("p", "string", None, ""),)
+
+
+def _linalg_cond_named(A, p, *, out=None):
+    """How much a solution depends on errors of the matrix, by a norm with a name.
+
+    - `A`: [..., n, n], f32 or f64.
+    - `p`: "fro" or "nuc".
+    - returns: [...]; inf where a matrix is singular.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`; `InvalidArgumentError` for another name.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_cond_named_out(A._h, p.encode(), out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_cond_named_out, "linalg_cond_named_out", _S_linalg_cond_named, (A, p), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_cond_named(A._h, p.encode())
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_cond_named, "linalg_cond_named", _S_linalg_cond_named, (A, p))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_cond_named.__name__ = _linalg_cond_named.__qualname__ = "linalg_cond_named"
+
+_S_linalg_lu_factor = (("A", "tensor", None, ""), ("pivot", "bool", None, "ko"),)
+
+
+def _linalg_lu_factor(A, *, pivot=True, out=None):
+    """A lower and an upper triangle in one matrix, and the row pivots: `A = P L U`.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `pivot`: whether rows change places; default true. Without, nothing is supported.
+    - `out_LU`: shape of `A`: U, and below its diagonal L, whose own diagonal is 1.
+    - `out_pivots`: [..., k] int32: with which row, from 1, each row changed places; k the lesser of m and n.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `LinAlgError` where U has a 0 on its diagonal; `UnsupportedError` without `pivot`.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_lu_factor(A._h, pivot, _o0, _o1)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_lu_factor, "linalg_lu_factor", _S_linalg_lu_factor, (A, pivot), _o0, _o1)
+    if h:
+        _raise()
+    return _R_linalg_lu_factor(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_linalg_lu_factor(*_fill(out, _R_linalg_lu_factor(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_linalg_lu_factor.__name__ = _linalg_lu_factor.__qualname__ = "linalg_lu_factor"
+
+_S_linalg_lu_factor_ex = (("A", "tensor", None, ""), ("pivot", "bool", None, "ko"), ("check_errors", "bool", None, "ko"),)
+
+
+def _linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
+    """The factors of `linalg_lu_factor`, with a number per matrix that says whether U is singular.
+
+    The factors of `linalg_lu_factor`, with a number per matrix that says whether U is
+    singular.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `pivot`: whether rows change places; default true. Without, nothing is supported.
+    - `check_errors`: whether a 0 on U's diagonal is an error; default false.
+    - `out_LU`: shape of `A`.
+    - `out_pivots`: [..., k] int32.
+    - `out_info`: [...] int32: 0, or the first diagonal element of U that is 0, from 1.
+    - returns: `FLAM_OK`.
+    - errors: as `linalg_lu_factor`.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_lu_factor_ex(A._h, pivot, check_errors, _o0, _o1, _o2)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_lu_factor_ex, "linalg_lu_factor_ex", _S_linalg_lu_factor_ex, (A, pivot, check_errors), _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _R_linalg_lu_factor_ex(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])) if out is None else _R_linalg_lu_factor_ex(*_fill(out, _R_linalg_lu_factor_ex(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0]))))
+
+
+_linalg_lu_factor_ex.__name__ = _linalg_lu_factor_ex.__qualname__ = "linalg_lu_factor_ex"
+
+_S_linalg_lu = (("A", "tensor", None, ""), ("pivot", "bool", None, "ko"),)
+
+
+def _linalg_lu(A, *, pivot=True, out=None):
+    """A permutation, a lower and an upper triangle whose product is the matrix.
+
+    - `A`: [..., m, n], f32 or f64.
+    - `pivot`: whether rows change places; default true. Without, nothing is supported.
+    - `out_P`: [..., m, m].
+    - `out_L`: [..., m, k], 1 on its diagonal; k the lesser of m and n.
+    - `out_U`: [..., k, n].
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `UnsupportedError` without `pivot`.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_linalg_lu(A._h, pivot, _o0, _o1, _o2)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_lu, "linalg_lu", _S_linalg_lu, (A, pivot), _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _R_linalg_lu(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])) if out is None else _R_linalg_lu(*_fill(out, _R_linalg_lu(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0]))))
+
+
+_linalg_lu.__name__ = _linalg_lu.__qualname__ = "linalg_lu"
+
+_S_linalg_lu_solve = (("LU", "tensor", None, ""), ("pivots", "tensor", None, ""), ("B", "tensor", None, ""), ("left", "bool", None, "ko"), ("adjoint", "bool", None, "ko"),)
+
+
+def _linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
+    """Solution of a system of equations whose matrix `linalg_lu_factor` has factored.
+
+    - `LU`: [..., n, n], f32 or f64.
+    - `pivots`: [..., n] int32.
+    - `B`: [..., n, k], dtype of `LU`; leading sizes broadcast. Where `left` is false: [..., k, n].
+    - `left`: whether `A X = B` is solved, else `X A = B`; default true.
+    - `adjoint`: whether `A^T` takes the place of `A`; default false.
+    - returns: the broadcast shape of `B`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    """
+    if pivots.__class__ in _NUMBERS:
+        pivots = _scalar(pivots)
+    if B.__class__ in _NUMBERS:
+        B = _scalar(B)
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_lu_solve_out(LU._h, pivots._h, B._h, left, adjoint, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_lu_solve_out, "linalg_lu_solve_out", _S_linalg_lu_solve, (LU, pivots, B, left, adjoint), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_lu_solve(LU._h, pivots._h, B._h, left, adjoint)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_lu_solve, "linalg_lu_solve", _S_linalg_lu_solve, (LU, pivots, B, left, adjoint))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_lu_solve.__name__ = _linalg_lu_solve.__qualname__ = "linalg_lu_solve"
+
+_S_linalg_vecdot = (("x", "tensor", None, ""), ("y", "tensor", None, ""), ("dim", "int", None, "ko"),)
+
+
+def _linalg_vecdot(x, y, *, dim=-1, axis=_UNSET, out=None):
+    """Sum of products of two vectors along a dimension.
+
+    - `x`: size n along `dim`.
+    - `y`: broadcasts with `x`.
+    - `dim`: the dimension of the vectors; default -1.
+    - returns: the broadcast shape without `dim`.
+    - errors: `ShapeError`; `OutOfRangeError`.
+    """
+    if y.__class__ in _NUMBERS:
+        y = _scalar(y)
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_vecdot_out(x._h, y._h, dim, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_vecdot_out, "linalg_vecdot_out", _S_linalg_vecdot, (x, y, dim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_vecdot(x._h, y._h, dim)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_vecdot, "linalg_vecdot", _S_linalg_vecdot, (x, y, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_vecdot.__name__ = _linalg_vecdot.__qualname__ = "linalg_vecdot"
+
 _S_mse_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"),)
 
 
@@ -11070,6 +12265,84 @@ def _multinomial(input, num_samples, replacement=False, *, generator=None):
 
 _multinomial.__name__ = _multinomial.__qualname__ = "multinomial"
 
+_S_standard_gamma = (("input", "tensor", None, ""), ("generator", "handle?", None, "o"),)
+
+
+def _standard_gamma(input, generator=None):
+    """Gamma variables of rate 1, one per element.
+
+    - `input`: their shapes (concentrations), above 0: any size, floating point; gradients are those of the draws at fixed probability, and have no gradient themselves.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: shape and dtype of `input`.
+    - errors: `DtypeError` where `input` is not floating point; `DeviceMismatchError` for another device's generator.
+    - source: Marsaglia and Tsang, 2000, ACM Trans. Math. Softw. 26; of the gradient: Figurnov, Mohamed and Mnih, 2018, arXiv 1805.08498.
+    """
+    try:
+        h = _fast.flam_standard_gamma(input._h, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_standard_gamma, "standard_gamma", _S_standard_gamma, (input, generator))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_standard_gamma.__name__ = _standard_gamma.__qualname__ = "standard_gamma"
+
+_S_poisson = (("input", "tensor", None, ""), ("generator", "handle?", None, "o"),)
+
+
+def _poisson(input, generator=None):
+    """Counts of events, one per element.
+
+    - `input`: mean counts, not negative: any size, floating point; gradients are 0.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: shape and dtype of `input`; NaN where the mean is negative.
+    - errors: `DtypeError` where `input` is not floating point; `InvalidArgumentError` on the cpu for a negative mean; `DeviceMismatchError` for another device's generator.
+    - source: Knuth, 1969, Seminumerical Algorithms, 3.4.1; above 10 Hoermann, 1993, Insurance: Mathematics and Economics 12.
+    """
+    try:
+        h = _fast.flam_poisson(input._h, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_poisson, "poisson", _S_poisson, (input, generator))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_poisson.__name__ = _poisson.__qualname__ = "poisson"
+
+_S_binomial = (("count", "tensor", None, ""), ("prob", "tensor", None, ""), ("generator", "handle?", None, "o"),)
+
+
+def _binomial(count, prob, generator=None):
+    """Counts of successes in independent trials, one per element.
+
+    - `count`: numbers of trials, not negative and whole: any size, floating point; gradients are 0.
+    - `prob`: probabilities of success, from 0 to 1: dtype of `count`, broadcasts with it.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: the broadcast shape, dtype of `count`; NaN where an operand is out of its range.
+    - errors: `DtypeError` where an operand is not floating point or the dtypes differ; `DeviceMismatchError`.
+    - source: sums of waiting times (Devroye, 1986, X.4.3); where 10 successes are expected Hoermann, 1993, J. Stat. Comput. Simul. 46.
+    """
+    if prob.__class__ in _NUMBERS:
+        prob = _scalar(prob)
+    try:
+        h = _fast.flam_binomial(count._h, prob._h, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_binomial, "binomial", _S_binomial, (count, prob, generator))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_binomial.__name__ = _binomial.__qualname__ = "binomial"
+
 _S_dropout = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
 
 
@@ -15609,6 +16882,7 @@ def _addcdiv_(input, tensor1, tensor2, *_more, value=1):
 _addcdiv_.__name__ = _addcdiv_.__qualname__ = "addcdiv_"
 
 TORCH = {
+    "_standard_gamma": _standard_gamma,
     "abs": _abs,
     "abs_": _abs_,
     "absolute": _abs,
@@ -15680,6 +16954,7 @@ TORCH = {
     "bernoulli": _bernoulli,
     "bilinear": _bilinear,
     "bincount": _bincount,
+    "binomial": _binomial,
     "bitwise_and": _bitwise_and,
     "bitwise_and_": _bitwise_and_,
     "bitwise_left_shift": _bitwise_left_shift,
@@ -15704,7 +16979,11 @@ TORCH = {
     "ceil_": _ceil_,
     "celu": _celu,
     "celu_": _celu_,
+    "chain_matmul": _linalg_multi_dot,
     "channel_shuffle": _channel_shuffle,
+    "cholesky": _linalg_cholesky,
+    "cholesky_inverse": _cholesky_inverse,
+    "cholesky_solve": _cholesky_solve,
     "chunk": _chunk,
     "clamp": _clamp,
     "clamp_": _clamp_,
@@ -15746,6 +17025,7 @@ TORCH = {
     "cumulative_trapezoid": _overloaded("cumulative_trapezoid", (_cumulative_trapezoid_dx, _S_cumulative_trapezoid_dx), (_cumulative_trapezoid, _S_cumulative_trapezoid)),
     "deg2rad": _deg2rad,
     "deg2rad_": _deg2rad_,
+    "det": _linalg_det,
     "detach": _detach,
     "diag": _diag,
     "diag_embed": _diag_embed,
@@ -15839,6 +17119,7 @@ TORCH = {
     "index_fill_": _index_fill_,
     "index_select": _index_select,
     "inner": _inner,
+    "inverse": _linalg_inv,
     "is_deterministic_algorithms_warn_only_enabled": _is_deterministic_algorithms_warn_only_enabled,
     "isclose": _isclose,
     "isfinite": _isfinite,
@@ -15874,6 +17155,7 @@ TORCH = {
     "logaddexp": _logaddexp,
     "logaddexp2": _logaddexp2,
     "logcumsumexp": _logcumsumexp,
+    "logdet": _logdet,
     "logical_and": _logical_and,
     "logical_and_": _logical_and_,
     "logical_not": _logical_not,
@@ -15897,6 +17179,7 @@ TORCH = {
     "masked_scatter_": _masked_scatter_,
     "masked_select": _masked_select,
     "matmul": _matmul,
+    "matrix_power": _linalg_matrix_power,
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
     "max_pool1d": _max_pool1d,
     "max_pool1d_with_indices": _max_pool1d_with_indices,
@@ -15933,7 +17216,7 @@ TORCH = {
     "negative": _neg,
     "negative_": _neg_,
     "nonzero": _nonzero,
-    "norm": _norm,
+    "norm": _overloaded("norm", (_norm_named, _S_norm_named), (_norm, _S_norm)),
     "not_equal": _ne,
     "not_equal_": _ne_,
     "ones": _ones,
@@ -15943,6 +17226,7 @@ TORCH = {
     "permute": _permute,
     "pixel_shuffle": _pixel_shuffle,
     "pixel_unshuffle": _pixel_unshuffle,
+    "poisson": _poisson,
     "polygamma": _polygamma,
     "positive": _positive,
     "pow": _pow,
@@ -16009,6 +17293,7 @@ TORCH = {
     "sinh": _sinh,
     "sinh_": _sinh_,
     "slice_scatter": _slice_scatter,
+    "slogdet": _linalg_slogdet,
     "softmax": _softmax,
     "sort": _sort,
     "split": _overloaded("split", (_split, _S_split), (_split_with_sizes, _S_split_with_sizes)),
@@ -16150,6 +17435,9 @@ TENSOR = {
     "broadcast_to": _broadcast_to,
     "ceil": _ceil,
     "ceil_": _ceil_,
+    "cholesky": _linalg_cholesky,
+    "cholesky_inverse": _cholesky_inverse,
+    "cholesky_solve": _cholesky_solve,
     "chunk": _chunk,
     "clamp": _clamp,
     "clamp_": _clamp_,
@@ -16180,6 +17468,7 @@ TENSOR = {
     "cumsum_": _cumsum_,
     "deg2rad": _deg2rad,
     "deg2rad_": _deg2rad_,
+    "det": _linalg_det,
     "detach": _detach,
     "diag": _diag,
     "diag_embed": _diag_embed,
@@ -16259,6 +17548,7 @@ TENSOR = {
     "index_fill_": _index_fill_,
     "index_select": _index_select,
     "inner": _inner,
+    "inverse": _linalg_inv,
     "isclose": _isclose,
     "isfinite": _isfinite,
     "isinf": _isinf,
@@ -16291,6 +17581,7 @@ TENSOR = {
     "logaddexp": _logaddexp,
     "logaddexp2": _logaddexp2,
     "logcumsumexp": _logcumsumexp,
+    "logdet": _logdet,
     "logical_and": _logical_and,
     "logical_and_": _logical_and_,
     "logical_not": _logical_not,
@@ -16310,6 +17601,7 @@ TENSOR = {
     "masked_scatter_": _masked_scatter_,
     "masked_select": _masked_select,
     "matmul": _matmul,
+    "matrix_power": _linalg_matrix_power,
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
     "maximum": _maximum,
     "mean": _mean,
@@ -16341,7 +17633,7 @@ TENSOR = {
     "negative": _neg,
     "negative_": _neg_,
     "nonzero": _nonzero,
-    "norm": _norm,
+    "norm": _overloaded("norm", (_norm_named, _S_norm_named), (_norm, _S_norm)),
     "normal_": _normal_,
     "not_equal": _ne,
     "not_equal_": _ne_,
@@ -16397,6 +17689,7 @@ TENSOR = {
     "sinh": _sinh,
     "sinh_": _sinh_,
     "slice_scatter": _slice_scatter,
+    "slogdet": _linalg_slogdet,
     "softmax": _softmax,
     "sort": _sort,
     "split": _overloaded("split", (_split, _S_split), (_split_with_sizes, _S_split_with_sizes)),
@@ -16580,5 +17873,33 @@ SPECIAL = {
     "softmax": _softmax,
 }
 LINALG = {
+    "cholesky": _linalg_cholesky,
+    "cholesky_ex": _linalg_cholesky_ex,
+    "cond": _overloaded("cond", (_linalg_cond, _S_linalg_cond), (_linalg_cond_named, _S_linalg_cond_named)),
+    "cross": _linalg_cross,
+    "det": _linalg_det,
+    "eigh": _linalg_eigh,
+    "eigvalsh": _linalg_eigvalsh,
+    "inv": _linalg_inv,
+    "inv_ex": _linalg_inv_ex,
+    "lstsq": _linalg_lstsq,
+    "lu": _linalg_lu,
+    "lu_factor": _linalg_lu_factor,
+    "lu_factor_ex": _linalg_lu_factor_ex,
+    "lu_solve": _linalg_lu_solve,
+    "matrix_norm": _overloaded("matrix_norm", (_linalg_matrix_norm, _S_linalg_matrix_norm), (_linalg_matrix_norm_named, _S_linalg_matrix_norm_named)),
+    "matrix_power": _linalg_matrix_power,
+    "matrix_rank": _linalg_matrix_rank,
+    "multi_dot": _linalg_multi_dot,
+    "norm": _overloaded("norm", (_linalg_norm, _S_linalg_norm), (_linalg_norm_named, _S_linalg_norm_named)),
+    "pinv": _linalg_pinv,
+    "qr": _linalg_qr,
+    "slogdet": _linalg_slogdet,
+    "solve": _linalg_solve,
+    "solve_ex": _linalg_solve_ex,
+    "solve_triangular": _linalg_solve_triangular,
+    "svd": _linalg_svd,
+    "svdvals": _linalg_svdvals,
+    "vecdot": _linalg_vecdot,
     "vector_norm": _norm,
 }

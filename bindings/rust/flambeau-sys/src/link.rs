@@ -1251,6 +1251,198 @@ extern "C" {
         repeats: i64,
         dim: *const i64,
     ) -> *mut flam_tensor;
+    pub fn flam_linalg_det(A: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_linalg_slogdet(
+        A: *const flam_tensor,
+        out_sign: *mut *mut flam_tensor,
+        out_logabsdet: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_logdet(A: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_linalg_inv(A: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_linalg_inv_ex(
+        A: *const flam_tensor,
+        check_errors: flam_bool,
+        out_inverse: *mut *mut flam_tensor,
+        out_info: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_solve(
+        A: *const flam_tensor,
+        B: *const flam_tensor,
+        left: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_solve_ex(
+        A: *const flam_tensor,
+        B: *const flam_tensor,
+        left: flam_bool,
+        check_errors: flam_bool,
+        out_result: *mut *mut flam_tensor,
+        out_info: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_solve_triangular(
+        A: *const flam_tensor,
+        B: *const flam_tensor,
+        upper: flam_bool,
+        left: flam_bool,
+        unitriangular: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_cholesky(
+        A: *const flam_tensor,
+        upper: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_cholesky_ex(
+        A: *const flam_tensor,
+        upper: flam_bool,
+        check_errors: flam_bool,
+        out_L: *mut *mut flam_tensor,
+        out_info: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_cholesky_inverse(
+        L: *const flam_tensor,
+        upper: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_cholesky_solve(
+        B: *const flam_tensor,
+        L: *const flam_tensor,
+        upper: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_qr(
+        A: *const flam_tensor,
+        mode: *const ::std::os::raw::c_char,
+        out_Q: *mut *mut flam_tensor,
+        out_R: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_eigh(
+        A: *const flam_tensor,
+        UPLO: *const ::std::os::raw::c_char,
+        out_eigenvalues: *mut *mut flam_tensor,
+        out_eigenvectors: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_eigvalsh(
+        A: *const flam_tensor,
+        UPLO: *const ::std::os::raw::c_char,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_svd(
+        A: *const flam_tensor,
+        full_matrices: flam_bool,
+        driver: *const ::std::os::raw::c_char,
+        out_U: *mut *mut flam_tensor,
+        out_S: *mut *mut flam_tensor,
+        out_Vh: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_svdvals(
+        A: *const flam_tensor,
+        driver: *const ::std::os::raw::c_char,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_pinv(
+        A: *const flam_tensor,
+        atol: *const f64,
+        rtol: *const f64,
+        hermitian: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_rank(
+        A: *const flam_tensor,
+        atol: *const f64,
+        rtol: *const f64,
+        hermitian: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_lstsq(
+        A: *const flam_tensor,
+        B: *const flam_tensor,
+        rcond: *const f64,
+        driver: *const ::std::os::raw::c_char,
+        out_solution: *mut *mut flam_tensor,
+        out_residuals: *mut *mut flam_tensor,
+        out_rank: *mut *mut flam_tensor,
+        out_singular_values: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_matrix_power(A: *const flam_tensor, n: i64) -> *mut flam_tensor;
+    pub fn flam_linalg_multi_dot(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_cross(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        dim: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_norm(
+        A: *const flam_tensor,
+        ord: f64,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_norm_named(
+        A: *const flam_tensor,
+        ord: *const ::std::os::raw::c_char,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_norm(
+        A: *const flam_tensor,
+        ord: *const f64,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_norm_named(
+        A: *const flam_tensor,
+        ord: *const ::std::os::raw::c_char,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+    ) -> *mut flam_tensor;
+    pub fn flam_norm_named(
+        input: *const flam_tensor,
+        p: *const ::std::os::raw::c_char,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_cond(A: *const flam_tensor, p: *const f64) -> *mut flam_tensor;
+    pub fn flam_linalg_cond_named(
+        A: *const flam_tensor,
+        p: *const ::std::os::raw::c_char,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_lu_factor(
+        A: *const flam_tensor,
+        pivot: flam_bool,
+        out_LU: *mut *mut flam_tensor,
+        out_pivots: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_lu_factor_ex(
+        A: *const flam_tensor,
+        pivot: flam_bool,
+        check_errors: flam_bool,
+        out_LU: *mut *mut flam_tensor,
+        out_pivots: *mut *mut flam_tensor,
+        out_info: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_lu(
+        A: *const flam_tensor,
+        pivot: flam_bool,
+        out_P: *mut *mut flam_tensor,
+        out_L: *mut *mut flam_tensor,
+        out_U: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_linalg_lu_solve(
+        LU: *const flam_tensor,
+        pivots: *const flam_tensor,
+        B: *const flam_tensor,
+        left: flam_bool,
+        adjoint: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_vecdot(
+        x: *const flam_tensor,
+        y: *const flam_tensor,
+        dim: i64,
+    ) -> *mut flam_tensor;
     pub fn flam_matmul(
         input: *const flam_tensor,
         other: *const flam_tensor,
@@ -1626,6 +1818,19 @@ extern "C" {
         input: *const flam_tensor,
         num_samples: i64,
         replacement: flam_bool,
+        generator: *mut flam_generator,
+    ) -> *mut flam_tensor;
+    pub fn flam_standard_gamma(
+        input: *const flam_tensor,
+        generator: *mut flam_generator,
+    ) -> *mut flam_tensor;
+    pub fn flam_poisson(
+        input: *const flam_tensor,
+        generator: *mut flam_generator,
+    ) -> *mut flam_tensor;
+    pub fn flam_binomial(
+        count: *const flam_tensor,
+        prob: *const flam_tensor,
         generator: *mut flam_generator,
     ) -> *mut flam_tensor;
     pub fn flam_dropout(
@@ -2405,6 +2610,153 @@ extern "C" {
     pub fn flam_stack_out(
         tensors: *const *const flam_tensor,
         n_tensors: usize,
+        dim: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_det_out(
+        A: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_inv_out(
+        A: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_solve_out(
+        A: *const flam_tensor,
+        B: *const flam_tensor,
+        left: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_solve_triangular_out(
+        A: *const flam_tensor,
+        B: *const flam_tensor,
+        upper: flam_bool,
+        left: flam_bool,
+        unitriangular: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_cholesky_out(
+        A: *const flam_tensor,
+        upper: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_cholesky_inverse_out(
+        L: *const flam_tensor,
+        upper: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_cholesky_solve_out(
+        B: *const flam_tensor,
+        L: *const flam_tensor,
+        upper: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_eigvalsh_out(
+        A: *const flam_tensor,
+        UPLO: *const ::std::os::raw::c_char,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_svdvals_out(
+        A: *const flam_tensor,
+        driver: *const ::std::os::raw::c_char,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_pinv_out(
+        A: *const flam_tensor,
+        atol: *const f64,
+        rtol: *const f64,
+        hermitian: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_rank_out(
+        A: *const flam_tensor,
+        atol: *const f64,
+        rtol: *const f64,
+        hermitian: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_power_out(
+        A: *const flam_tensor,
+        n: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_multi_dot_out(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_cross_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        dim: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_norm_out(
+        A: *const flam_tensor,
+        ord: f64,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_norm_named_out(
+        A: *const flam_tensor,
+        ord: *const ::std::os::raw::c_char,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_norm_out(
+        A: *const flam_tensor,
+        ord: *const f64,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_norm_named_out(
+        A: *const flam_tensor,
+        ord: *const ::std::os::raw::c_char,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_norm_named_out(
+        input: *const flam_tensor,
+        p: *const ::std::os::raw::c_char,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_cond_out(
+        A: *const flam_tensor,
+        p: *const f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_cond_named_out(
+        A: *const flam_tensor,
+        p: *const ::std::os::raw::c_char,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_lu_solve_out(
+        LU: *const flam_tensor,
+        pivots: *const flam_tensor,
+        B: *const flam_tensor,
+        left: flam_bool,
+        adjoint: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_vecdot_out(
+        x: *const flam_tensor,
+        y: *const flam_tensor,
         dim: i64,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;

@@ -58,6 +58,8 @@ impl Status {
     pub const AUTOGRAD: Status = Status(22);
     /// `SCOPE`
     pub const SCOPE: Status = Status(23);
+    /// `LINALG`
+    pub const LINALG: Status = Status(24);
 }
 
 impl fmt::Debug for Status {
@@ -87,6 +89,7 @@ impl fmt::Debug for Status {
             21 => "INTERNAL",
             22 => "AUTOGRAD",
             23 => "SCOPE",
+            24 => "LINALG",
             other => return write!(f, "Status({})", other),
         })
     }

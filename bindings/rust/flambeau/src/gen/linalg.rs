@@ -132,8 +132,8 @@ impl Default for NormNamedOptions<'_> {
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where `check_errors` and a matrix is singular.
-pub fn linalg_inv_ex(A: &Tensor) -> Result<(Tensor, Tensor)> {
-    linalg_inv_ex_with(A, false)
+pub fn linalg_inv_ex(a: &Tensor) -> Result<(Tensor, Tensor)> {
+    linalg_inv_ex_with(a, false)
 }
 
 /// Inverse, with a number per matrix that says whether there is one.
@@ -144,11 +144,11 @@ pub fn linalg_inv_ex(A: &Tensor) -> Result<(Tensor, Tensor)> {
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where `check_errors` and a matrix is singular.
-pub fn linalg_inv_ex_with(A: &Tensor, check_errors: bool) -> Result<(Tensor, Tensor)> {
+pub fn linalg_inv_ex_with(a: &Tensor, check_errors: bool) -> Result<(Tensor, Tensor)> {
     let mut out_inverse = null_mut();
     let mut out_info = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_inv_ex(A.raw(), i32::from(check_errors), &mut out_inverse, &mut out_info))? };
+    unsafe { check(sys::flam_linalg_inv_ex(a.raw(), i32::from(check_errors), &mut out_inverse, &mut out_info))? };
     Ok(unsafe { (made(out_inverse)?, made(out_info)?) })
 }
 
@@ -163,8 +163,8 @@ pub fn linalg_inv_ex_with(A: &Tensor, check_errors: bool) -> Result<(Tensor, Ten
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) naming the first matrix that is singular.
 ///
 /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
-pub fn linalg_solve(A: impl Operand, B: impl Operand) -> Result<Tensor> {
-    linalg_solve_with(A, B, true)
+pub fn linalg_solve(a: impl Operand, b: impl Operand) -> Result<Tensor> {
+    linalg_solve_with(a, b, true)
 }
 
 /// Solution of a square system of equations, by LU with row pivots.
@@ -179,12 +179,12 @@ pub fn linalg_solve(A: impl Operand, B: impl Operand) -> Result<Tensor> {
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) naming the first matrix that is singular.
 ///
 /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
-pub fn linalg_solve_with(A: impl Operand, B: impl Operand, left: bool) -> Result<Tensor> {
+pub fn linalg_solve_with(a: impl Operand, b: impl Operand, left: bool) -> Result<Tensor> {
     crate::open_library()?;
-    let A = A.hold();
-    let B = B.hold();
+    let a = a.hold();
+    let b = b.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_solve(A.raw(), B.raw(), i32::from(left))) }
+    unsafe { made(sys::flam_linalg_solve(a.raw(), b.raw(), i32::from(left))) }
 }
 
 /// Solution of a square system, with a number per matrix that says whether there is one.
@@ -195,8 +195,8 @@ pub fn linalg_solve_with(A: impl Operand, B: impl Operand, left: bool) -> Result
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where `check_errors` and a matrix is singular.
-pub fn linalg_solve_ex(A: &Tensor, B: &Tensor) -> Result<(Tensor, Tensor)> {
-    linalg_solve_ex_with(A, B, true, false)
+pub fn linalg_solve_ex(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+    linalg_solve_ex_with(a, b, true, false)
 }
 
 /// Solution of a square system, with a number per matrix that says whether there is one.
@@ -210,15 +210,15 @@ pub fn linalg_solve_ex(A: &Tensor, B: &Tensor) -> Result<(Tensor, Tensor)> {
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where `check_errors` and a matrix is singular.
 pub fn linalg_solve_ex_with(
-    A: &Tensor,
-    B: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
     left: bool,
     check_errors: bool,
 ) -> Result<(Tensor, Tensor)> {
     let mut out_result = null_mut();
     let mut out_info = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_solve_ex(A.raw(), B.raw(), i32::from(left), i32::from(check_errors), &mut out_result, &mut out_info))? };
+    unsafe { check(sys::flam_linalg_solve_ex(a.raw(), b.raw(), i32::from(left), i32::from(check_errors), &mut out_result, &mut out_info))? };
     Ok(unsafe { (made(out_result)?, made(out_info)?) })
 }
 
@@ -234,8 +234,8 @@ pub fn linalg_solve_ex_with(
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
 ///
 /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
-pub fn linalg_solve_triangular(A: impl Operand, B: impl Operand, upper: bool) -> Result<Tensor> {
-    linalg_solve_triangular_with(A, B, upper, true, false)
+pub fn linalg_solve_triangular(a: impl Operand, b: impl Operand, upper: bool) -> Result<Tensor> {
+    linalg_solve_triangular_with(a, b, upper, true, false)
 }
 
 /// Solution of a system of equations whose matrix is a triangle.
@@ -253,17 +253,17 @@ pub fn linalg_solve_triangular(A: impl Operand, B: impl Operand, upper: bool) ->
 ///
 /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
 pub fn linalg_solve_triangular_with(
-    A: impl Operand,
-    B: impl Operand,
+    a: impl Operand,
+    b: impl Operand,
     upper: bool,
     left: bool,
     unitriangular: bool,
 ) -> Result<Tensor> {
     crate::open_library()?;
-    let A = A.hold();
-    let B = B.hold();
+    let a = a.hold();
+    let b = b.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_solve_triangular(A.raw(), B.raw(), i32::from(upper), i32::from(left), i32::from(unitriangular))) }
+    unsafe { made(sys::flam_linalg_solve_triangular(a.raw(), b.raw(), i32::from(upper), i32::from(left), i32::from(unitriangular))) }
 }
 
 /// Cholesky factor, with a number per matrix that says whether there is one.
@@ -273,8 +273,8 @@ pub fn linalg_solve_triangular_with(
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where `check_errors` and a factor does not exist.
-pub fn linalg_cholesky_ex(A: &Tensor) -> Result<(Tensor, Tensor)> {
-    linalg_cholesky_ex_with(A, false, false)
+pub fn linalg_cholesky_ex(a: &Tensor) -> Result<(Tensor, Tensor)> {
+    linalg_cholesky_ex_with(a, false, false)
 }
 
 /// Cholesky factor, with a number per matrix that says whether there is one.
@@ -287,14 +287,14 @@ pub fn linalg_cholesky_ex(A: &Tensor) -> Result<(Tensor, Tensor)> {
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where `check_errors` and a factor does not exist.
 pub fn linalg_cholesky_ex_with(
-    A: &Tensor,
+    a: &Tensor,
     upper: bool,
     check_errors: bool,
 ) -> Result<(Tensor, Tensor)> {
     let mut out_L = null_mut();
     let mut out_info = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_cholesky_ex(A.raw(), i32::from(upper), i32::from(check_errors), &mut out_L, &mut out_info))? };
+    unsafe { check(sys::flam_linalg_cholesky_ex(a.raw(), i32::from(upper), i32::from(check_errors), &mut out_L, &mut out_info))? };
     Ok(unsafe { (made(out_L)?, made(out_info)?) })
 }
 
@@ -308,8 +308,8 @@ pub fn linalg_cholesky_ex_with(
 /// [`Status::SHAPE`](crate::Status::SHAPE) below two dimensions; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another mode.
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012, On evaluating higher-order derivatives of the QR decomposition; Roberts and Roberts, 2020, arXiv 2009.10071.
-pub fn linalg_qr(A: &Tensor) -> Result<(Tensor, Tensor)> {
-    linalg_qr_with(A, "reduced")
+pub fn linalg_qr(a: &Tensor) -> Result<(Tensor, Tensor)> {
+    linalg_qr_with(a, "reduced")
 }
 
 /// Orthogonal matrix and upper triangle whose product is the matrix, by Householder's
@@ -323,12 +323,12 @@ pub fn linalg_qr(A: &Tensor) -> Result<(Tensor, Tensor)> {
 /// [`Status::SHAPE`](crate::Status::SHAPE) below two dimensions; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another mode.
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012, On evaluating higher-order derivatives of the QR decomposition; Roberts and Roberts, 2020, arXiv 2009.10071.
-pub fn linalg_qr_with(A: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
+pub fn linalg_qr_with(a: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
     let mode = c_text(mode)?;
     let mut out_Q = null_mut();
     let mut out_R = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_qr(A.raw(), mode.as_ptr(), &mut out_Q, &mut out_R))? };
+    unsafe { check(sys::flam_linalg_qr(a.raw(), mode.as_ptr(), &mut out_Q, &mut out_R))? };
     Ok(unsafe { (made(out_Q)?, made(out_R)?) })
 }
 
@@ -341,8 +341,8 @@ pub fn linalg_qr_with(A: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `UPLO`; [`Status::LINALG`](crate::Status::LINALG) where `A` is not finite.
 ///
 /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.1.
-pub fn linalg_eigh(A: &Tensor) -> Result<(Tensor, Tensor)> {
-    linalg_eigh_with(A, "L")
+pub fn linalg_eigh(a: &Tensor) -> Result<(Tensor, Tensor)> {
+    linalg_eigh_with(a, "L")
 }
 
 /// Eigenvalues and eigenvectors of a symmetric matrix, `A = V diag(values) V^T`.
@@ -355,12 +355,12 @@ pub fn linalg_eigh(A: &Tensor) -> Result<(Tensor, Tensor)> {
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `UPLO`; [`Status::LINALG`](crate::Status::LINALG) where `A` is not finite.
 ///
 /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.1.
-pub fn linalg_eigh_with(A: &Tensor, UPLO: &str) -> Result<(Tensor, Tensor)> {
-    let UPLO = c_text(UPLO)?;
+pub fn linalg_eigh_with(a: &Tensor, uplo: &str) -> Result<(Tensor, Tensor)> {
+    let uplo = c_text(uplo)?;
     let mut out_eigenvalues = null_mut();
     let mut out_eigenvectors = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_eigh(A.raw(), UPLO.as_ptr(), &mut out_eigenvalues, &mut out_eigenvectors))? };
+    unsafe { check(sys::flam_linalg_eigh(a.raw(), uplo.as_ptr(), &mut out_eigenvalues, &mut out_eigenvectors))? };
     Ok(unsafe { (made(out_eigenvalues)?, made(out_eigenvectors)?) })
 }
 
@@ -372,8 +372,8 @@ pub fn linalg_eigh_with(A: &Tensor, UPLO: &str) -> Result<(Tensor, Tensor)> {
 /// # Errors
 ///
 /// as `linalg_eigh`.
-pub fn linalg_eigvalsh(A: impl Operand) -> Result<Tensor> {
-    linalg_eigvalsh_with(A, "L")
+pub fn linalg_eigvalsh(a: impl Operand) -> Result<Tensor> {
+    linalg_eigvalsh_with(a, "L")
 }
 
 /// Eigenvalues of a symmetric matrix.
@@ -385,12 +385,12 @@ pub fn linalg_eigvalsh(A: impl Operand) -> Result<Tensor> {
 /// # Errors
 ///
 /// as `linalg_eigh`.
-pub fn linalg_eigvalsh_with(A: impl Operand, UPLO: &str) -> Result<Tensor> {
+pub fn linalg_eigvalsh_with(a: impl Operand, uplo: &str) -> Result<Tensor> {
     crate::open_library()?;
-    let A = A.hold();
-    let UPLO = c_text(UPLO)?;
+    let a = a.hold();
+    let uplo = c_text(uplo)?;
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_eigvalsh(A.raw(), UPLO.as_ptr())) }
+    unsafe { made(sys::flam_linalg_eigvalsh(a.raw(), uplo.as_ptr())) }
 }
 
 /// Singular value decomposition, `A = U diag(S) Vh`.
@@ -402,8 +402,8 @@ pub fn linalg_eigvalsh_with(A: impl Operand, UPLO: &str) -> Result<Tensor> {
 /// [`Status::SHAPE`](crate::Status::SHAPE) below two dimensions; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where `A` is not finite; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a driver on the cpu.
 ///
 /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.2; Seeger, Hetzel, Dai, Meissner and Lawrence, 2017, arXiv 1710.08717.
-pub fn linalg_svd(A: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-    linalg_svd_with(A, true, None)
+pub fn linalg_svd(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    linalg_svd_with(a, true, None)
 }
 
 /// Singular value decomposition, `A = U diag(S) Vh`.
@@ -418,7 +418,7 @@ pub fn linalg_svd(A: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 ///
 /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.2; Seeger, Hetzel, Dai, Meissner and Lawrence, 2017, arXiv 1710.08717.
 pub fn linalg_svd_with(
-    A: &Tensor,
+    a: &Tensor,
     full_matrices: bool,
     driver: Option<&str>,
 ) -> Result<(Tensor, Tensor, Tensor)> {
@@ -427,7 +427,7 @@ pub fn linalg_svd_with(
     let mut out_S = null_mut();
     let mut out_Vh = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_svd(A.raw(), i32::from(full_matrices), driver.as_ref().map_or(null(), |v| v.as_ptr()), &mut out_U, &mut out_S, &mut out_Vh))? };
+    unsafe { check(sys::flam_linalg_svd(a.raw(), i32::from(full_matrices), driver.as_ref().map_or(null(), |v| v.as_ptr()), &mut out_U, &mut out_S, &mut out_Vh))? };
     Ok(unsafe { (made(out_U)?, made(out_S)?, made(out_Vh)?) })
 }
 
@@ -439,8 +439,8 @@ pub fn linalg_svd_with(
 /// # Errors
 ///
 /// as `linalg_svd`.
-pub fn linalg_svdvals(A: impl Operand) -> Result<Tensor> {
-    linalg_svdvals_with(A, None)
+pub fn linalg_svdvals(a: impl Operand) -> Result<Tensor> {
+    linalg_svdvals_with(a, None)
 }
 
 /// Singular values.
@@ -452,12 +452,12 @@ pub fn linalg_svdvals(A: impl Operand) -> Result<Tensor> {
 /// # Errors
 ///
 /// as `linalg_svd`.
-pub fn linalg_svdvals_with(A: impl Operand, driver: Option<&str>) -> Result<Tensor> {
+pub fn linalg_svdvals_with(a: impl Operand, driver: Option<&str>) -> Result<Tensor> {
     crate::open_library()?;
-    let A = A.hold();
+    let a = a.hold();
     let driver = driver.map(c_text).transpose()?;
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_svdvals(A.raw(), driver.as_ref().map_or(null(), |v| v.as_ptr()))) }
+    unsafe { made(sys::flam_linalg_svdvals(a.raw(), driver.as_ref().map_or(null(), |v| v.as_ptr()))) }
 }
 
 /// Moore and Penrose's inverse.
@@ -470,8 +470,8 @@ pub fn linalg_svdvals_with(A: impl Operand, driver: Option<&str>) -> Result<Tens
 /// as `linalg_svd`.
 ///
 /// Source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
-pub fn linalg_pinv(A: impl Operand) -> Result<Tensor> {
-    linalg_pinv_with(A, LinalgPinvOptions::default())
+pub fn linalg_pinv(a: impl Operand) -> Result<Tensor> {
+    linalg_pinv_with(a, LinalgPinvOptions::default())
 }
 
 /// Moore and Penrose's inverse.
@@ -485,12 +485,12 @@ pub fn linalg_pinv(A: impl Operand) -> Result<Tensor> {
 /// as `linalg_svd`.
 ///
 /// Source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
-pub fn linalg_pinv_with(A: impl Operand, options: LinalgPinvOptions) -> Result<Tensor> {
+pub fn linalg_pinv_with(a: impl Operand, options: LinalgPinvOptions) -> Result<Tensor> {
     crate::open_library()?;
     let LinalgPinvOptions { atol, rtol, hermitian } = options;
-    let A = A.hold();
+    let a = a.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_pinv(A.raw(), atol.as_ref().map_or(null(), |v| v as *const _), rtol.as_ref().map_or(null(), |v| v as *const _), i32::from(hermitian))) }
+    unsafe { made(sys::flam_linalg_pinv(a.raw(), atol.as_ref().map_or(null(), |v| v as *const _), rtol.as_ref().map_or(null(), |v| v as *const _), i32::from(hermitian))) }
 }
 
 /// Number of singular values that are not 0.
@@ -501,8 +501,8 @@ pub fn linalg_pinv_with(A: impl Operand, options: LinalgPinvOptions) -> Result<T
 /// # Errors
 ///
 /// as `linalg_svd`.
-pub fn linalg_matrix_rank(A: impl Operand) -> Result<Tensor> {
-    linalg_matrix_rank_with(A, LinalgMatrixRankOptions::default())
+pub fn linalg_matrix_rank(a: impl Operand) -> Result<Tensor> {
+    linalg_matrix_rank_with(a, LinalgMatrixRankOptions::default())
 }
 
 /// Number of singular values that are not 0.
@@ -515,14 +515,14 @@ pub fn linalg_matrix_rank(A: impl Operand) -> Result<Tensor> {
 ///
 /// as `linalg_svd`.
 pub fn linalg_matrix_rank_with(
-    A: impl Operand,
+    a: impl Operand,
     options: LinalgMatrixRankOptions,
 ) -> Result<Tensor> {
     crate::open_library()?;
     let LinalgMatrixRankOptions { atol, rtol, hermitian } = options;
-    let A = A.hold();
+    let a = a.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_matrix_rank(A.raw(), atol.as_ref().map_or(null(), |v| v as *const _), rtol.as_ref().map_or(null(), |v| v as *const _), i32::from(hermitian))) }
+    unsafe { made(sys::flam_linalg_matrix_rank(a.raw(), atol.as_ref().map_or(null(), |v| v as *const _), rtol.as_ref().map_or(null(), |v| v as *const _), i32::from(hermitian))) }
 }
 
 /// The shortest solutions with the least squares of `A X - B`.
@@ -535,8 +535,8 @@ pub fn linalg_matrix_rank_with(
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another driver; [`Status::LINALG`](crate::Status::LINALG) where "gels" finds a lower rank.
 ///
 /// Source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
-pub fn linalg_lstsq(A: &Tensor, B: &Tensor) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
-    linalg_lstsq_with(A, B, None, None)
+pub fn linalg_lstsq(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
+    linalg_lstsq_with(a, b, None, None)
 }
 
 /// The shortest solutions with the least squares of `A X - B`.
@@ -552,8 +552,8 @@ pub fn linalg_lstsq(A: &Tensor, B: &Tensor) -> Result<(Tensor, Tensor, Tensor, T
 ///
 /// Source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
 pub fn linalg_lstsq_with(
-    A: &Tensor,
-    B: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
     rcond: Option<f64>,
     driver: Option<&str>,
 ) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
@@ -563,7 +563,7 @@ pub fn linalg_lstsq_with(
     let mut out_rank = null_mut();
     let mut out_singular_values = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_lstsq(A.raw(), B.raw(), rcond.as_ref().map_or(null(), |v| v as *const _), driver.as_ref().map_or(null(), |v| v.as_ptr()), &mut out_solution, &mut out_residuals, &mut out_rank, &mut out_singular_values))? };
+    unsafe { check(sys::flam_linalg_lstsq(a.raw(), b.raw(), rcond.as_ref().map_or(null(), |v| v as *const _), driver.as_ref().map_or(null(), |v| v.as_ptr()), &mut out_solution, &mut out_residuals, &mut out_rank, &mut out_singular_values))? };
     Ok(unsafe { (made(out_solution)?, made(out_residuals)?, made(out_rank)?, made(out_singular_values)?) })
 }
 
@@ -642,8 +642,8 @@ pub fn linalg_cross_with(input: impl Operand, other: impl Operand, dim: i64) -> 
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `ord`; [`Status::DTYPE`](crate::Status::DTYPE).
-pub fn linalg_matrix_norm(A: impl Operand, ord: f64) -> Result<Tensor> {
-    linalg_matrix_norm_with(A, ord, LinalgMatrixNormOptions::default())
+pub fn linalg_matrix_norm(a: impl Operand, ord: f64) -> Result<Tensor> {
+    linalg_matrix_norm_with(a, ord, LinalgMatrixNormOptions::default())
 }
 
 /// Norm of a matrix by number: 1 and -1 the greatest and least sum of a column's magnitudes, inf
@@ -658,15 +658,15 @@ pub fn linalg_matrix_norm(A: impl Operand, ord: f64) -> Result<Tensor> {
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `ord`; [`Status::DTYPE`](crate::Status::DTYPE).
 pub fn linalg_matrix_norm_with(
-    A: impl Operand,
+    a: impl Operand,
     ord: f64,
     options: LinalgMatrixNormOptions<'_>,
 ) -> Result<Tensor> {
     crate::open_library()?;
     let LinalgMatrixNormOptions { dim, keepdim, dtype } = options;
-    let A = A.hold();
+    let a = a.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_matrix_norm(A.raw(), ord, dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len()), i32::from(keepdim), dtype.map_or(0, |v| v.0))) }
+    unsafe { made(sys::flam_linalg_matrix_norm(a.raw(), ord, dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len()), i32::from(keepdim), dtype.map_or(0, |v| v.0))) }
 }
 
 /// Norm of a matrix by name: "fro" the root of the sum of squares, "nuc" the sum of singular
@@ -678,8 +678,8 @@ pub fn linalg_matrix_norm_with(
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another name; [`Status::DTYPE`](crate::Status::DTYPE).
-pub fn linalg_matrix_norm_named(A: impl Operand) -> Result<Tensor> {
-    linalg_matrix_norm_named_with(A, LinalgMatrixNormNamedOptions::default())
+pub fn linalg_matrix_norm_named(a: impl Operand) -> Result<Tensor> {
+    linalg_matrix_norm_named_with(a, LinalgMatrixNormNamedOptions::default())
 }
 
 /// Norm of a matrix by name: "fro" the root of the sum of squares, "nuc" the sum of singular
@@ -693,15 +693,15 @@ pub fn linalg_matrix_norm_named(A: impl Operand) -> Result<Tensor> {
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another name; [`Status::DTYPE`](crate::Status::DTYPE).
 pub fn linalg_matrix_norm_named_with(
-    A: impl Operand,
+    a: impl Operand,
     options: LinalgMatrixNormNamedOptions<'_>,
 ) -> Result<Tensor> {
     crate::open_library()?;
     let LinalgMatrixNormNamedOptions { ord, dim, keepdim, dtype } = options;
-    let A = A.hold();
+    let a = a.hold();
     let ord = c_text(ord)?;
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_matrix_norm_named(A.raw(), ord.as_ptr(), dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len()), i32::from(keepdim), dtype.map_or(0, |v| v.0))) }
+    unsafe { made(sys::flam_linalg_matrix_norm_named(a.raw(), ord.as_ptr(), dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len()), i32::from(keepdim), dtype.map_or(0, |v| v.0))) }
 }
 
 /// Norm of a vector or a matrix.
@@ -712,8 +712,8 @@ pub fn linalg_matrix_norm_named_with(
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where `ord` is given without `dim` and `A` has more than two dimensions; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `ord`; [`Status::DTYPE`](crate::Status::DTYPE).
-pub fn linalg_norm(A: impl Operand) -> Result<Tensor> {
-    linalg_norm_with(A, LinalgNormOptions::default())
+pub fn linalg_norm(a: impl Operand) -> Result<Tensor> {
+    linalg_norm_with(a, LinalgNormOptions::default())
 }
 
 /// Norm of a vector or a matrix.
@@ -725,12 +725,12 @@ pub fn linalg_norm(A: impl Operand) -> Result<Tensor> {
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where `ord` is given without `dim` and `A` has more than two dimensions; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `ord`; [`Status::DTYPE`](crate::Status::DTYPE).
-pub fn linalg_norm_with(A: impl Operand, options: LinalgNormOptions<'_>) -> Result<Tensor> {
+pub fn linalg_norm_with(a: impl Operand, options: LinalgNormOptions<'_>) -> Result<Tensor> {
     crate::open_library()?;
     let LinalgNormOptions { ord, dim, keepdim, dtype } = options;
-    let A = A.hold();
+    let a = a.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_norm(A.raw(), ord.as_ref().map_or(null(), |v| v as *const _), dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len()), i32::from(keepdim), dtype.map_or(0, |v| v.0))) }
+    unsafe { made(sys::flam_linalg_norm(a.raw(), ord.as_ref().map_or(null(), |v| v as *const _), dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len()), i32::from(keepdim), dtype.map_or(0, |v| v.0))) }
 }
 
 /// Norm of a matrix by name, "fro" or "nuc", wherever it stands in a tensor.
@@ -742,8 +742,8 @@ pub fn linalg_norm_with(A: impl Operand, options: LinalgNormOptions<'_>) -> Resu
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another name; [`Status::DTYPE`](crate::Status::DTYPE).
-pub fn linalg_norm_named(A: impl Operand, ord: &str) -> Result<Tensor> {
-    linalg_norm_named_with(A, ord, LinalgNormNamedOptions::default())
+pub fn linalg_norm_named(a: impl Operand, ord: &str) -> Result<Tensor> {
+    linalg_norm_named_with(a, ord, LinalgNormNamedOptions::default())
 }
 
 /// Norm of a matrix by name, "fro" or "nuc", wherever it stands in a tensor.
@@ -757,16 +757,16 @@ pub fn linalg_norm_named(A: impl Operand, ord: &str) -> Result<Tensor> {
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another name; [`Status::DTYPE`](crate::Status::DTYPE).
 pub fn linalg_norm_named_with(
-    A: impl Operand,
+    a: impl Operand,
     ord: &str,
     options: LinalgNormNamedOptions<'_>,
 ) -> Result<Tensor> {
     crate::open_library()?;
     let LinalgNormNamedOptions { dim, keepdim, dtype } = options;
-    let A = A.hold();
+    let a = a.hold();
     let ord = c_text(ord)?;
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_norm_named(A.raw(), ord.as_ptr(), dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len()), i32::from(keepdim), dtype.map_or(0, |v| v.0))) }
+    unsafe { made(sys::flam_linalg_norm_named(a.raw(), ord.as_ptr(), dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len()), i32::from(keepdim), dtype.map_or(0, |v| v.0))) }
 }
 
 /// How much a solution depends on errors of the matrix: its norm times that of its inverse.
@@ -777,8 +777,8 @@ pub fn linalg_norm_named_with(
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another order; [`Status::DTYPE`](crate::Status::DTYPE).
-pub fn linalg_cond(A: impl Operand) -> Result<Tensor> {
-    linalg_cond_with(A, None)
+pub fn linalg_cond(a: impl Operand) -> Result<Tensor> {
+    linalg_cond_with(a, None)
 }
 
 /// How much a solution depends on errors of the matrix: its norm times that of its inverse.
@@ -790,11 +790,11 @@ pub fn linalg_cond(A: impl Operand) -> Result<Tensor> {
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another order; [`Status::DTYPE`](crate::Status::DTYPE).
-pub fn linalg_cond_with(A: impl Operand, p: Option<f64>) -> Result<Tensor> {
+pub fn linalg_cond_with(a: impl Operand, p: Option<f64>) -> Result<Tensor> {
     crate::open_library()?;
-    let A = A.hold();
+    let a = a.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_cond(A.raw(), p.as_ref().map_or(null(), |v| v as *const _))) }
+    unsafe { made(sys::flam_linalg_cond(a.raw(), p.as_ref().map_or(null(), |v| v as *const _))) }
 }
 
 /// How much a solution depends on errors of the matrix, by a norm with a name.
@@ -806,12 +806,12 @@ pub fn linalg_cond_with(A: impl Operand, p: Option<f64>) -> Result<Tensor> {
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another name.
-pub fn linalg_cond_named(A: impl Operand, p: &str) -> Result<Tensor> {
+pub fn linalg_cond_named(a: impl Operand, p: &str) -> Result<Tensor> {
     crate::open_library()?;
-    let A = A.hold();
+    let a = a.hold();
     let p = c_text(p)?;
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_cond_named(A.raw(), p.as_ptr())) }
+    unsafe { made(sys::flam_linalg_cond_named(a.raw(), p.as_ptr())) }
 }
 
 /// A lower and an upper triangle in one matrix, and the row pivots: `A = P L U`.
@@ -823,8 +823,8 @@ pub fn linalg_cond_named(A: impl Operand, p: &str) -> Result<Tensor> {
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where U has a 0 on its diagonal; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without `pivot`.
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
-pub fn linalg_lu_factor(A: &Tensor) -> Result<(Tensor, Tensor)> {
-    linalg_lu_factor_with(A, true)
+pub fn linalg_lu_factor(a: &Tensor) -> Result<(Tensor, Tensor)> {
+    linalg_lu_factor_with(a, true)
 }
 
 /// A lower and an upper triangle in one matrix, and the row pivots: `A = P L U`.
@@ -837,11 +837,11 @@ pub fn linalg_lu_factor(A: &Tensor) -> Result<(Tensor, Tensor)> {
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where U has a 0 on its diagonal; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without `pivot`.
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
-pub fn linalg_lu_factor_with(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
+pub fn linalg_lu_factor_with(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
     let mut out_LU = null_mut();
     let mut out_pivots = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_lu_factor(A.raw(), i32::from(pivot), &mut out_LU, &mut out_pivots))? };
+    unsafe { check(sys::flam_linalg_lu_factor(a.raw(), i32::from(pivot), &mut out_LU, &mut out_pivots))? };
     Ok(unsafe { (made(out_LU)?, made(out_pivots)?) })
 }
 
@@ -855,8 +855,8 @@ pub fn linalg_lu_factor_with(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)
 /// as `linalg_lu_factor`.
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
-pub fn linalg_lu_factor_ex(A: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-    linalg_lu_factor_ex_with(A, true, false)
+pub fn linalg_lu_factor_ex(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    linalg_lu_factor_ex_with(a, true, false)
 }
 
 /// The factors of `linalg_lu_factor`, with a number per matrix that says whether U is
@@ -872,7 +872,7 @@ pub fn linalg_lu_factor_ex(A: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
 pub fn linalg_lu_factor_ex_with(
-    A: &Tensor,
+    a: &Tensor,
     pivot: bool,
     check_errors: bool,
 ) -> Result<(Tensor, Tensor, Tensor)> {
@@ -880,7 +880,7 @@ pub fn linalg_lu_factor_ex_with(
     let mut out_pivots = null_mut();
     let mut out_info = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_lu_factor_ex(A.raw(), i32::from(pivot), i32::from(check_errors), &mut out_LU, &mut out_pivots, &mut out_info))? };
+    unsafe { check(sys::flam_linalg_lu_factor_ex(a.raw(), i32::from(pivot), i32::from(check_errors), &mut out_LU, &mut out_pivots, &mut out_info))? };
     Ok(unsafe { (made(out_LU)?, made(out_pivots)?, made(out_info)?) })
 }
 
@@ -893,8 +893,8 @@ pub fn linalg_lu_factor_ex_with(
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without `pivot`.
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
-pub fn linalg_lu(A: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-    linalg_lu_with(A, true)
+pub fn linalg_lu(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    linalg_lu_with(a, true)
 }
 
 /// A permutation, a lower and an upper triangle whose product is the matrix.
@@ -907,12 +907,12 @@ pub fn linalg_lu(A: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without `pivot`.
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
-pub fn linalg_lu_with(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
+pub fn linalg_lu_with(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
     let mut out_P = null_mut();
     let mut out_L = null_mut();
     let mut out_U = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_lu(A.raw(), i32::from(pivot), &mut out_P, &mut out_L, &mut out_U))? };
+    unsafe { check(sys::flam_linalg_lu(a.raw(), i32::from(pivot), &mut out_P, &mut out_L, &mut out_U))? };
     Ok(unsafe { (made(out_P)?, made(out_L)?, made(out_U)?) })
 }
 
@@ -926,8 +926,8 @@ pub fn linalg_lu_with(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor
 /// # Errors
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
-pub fn linalg_lu_solve(LU: impl Operand, pivots: impl Operand, B: impl Operand) -> Result<Tensor> {
-    linalg_lu_solve_with(LU, pivots, B, true, false)
+pub fn linalg_lu_solve(lu: impl Operand, pivots: impl Operand, b: impl Operand) -> Result<Tensor> {
+    linalg_lu_solve_with(lu, pivots, b, true, false)
 }
 
 /// Solution of a system of equations whose matrix `linalg_lu_factor` has factored.
@@ -943,18 +943,18 @@ pub fn linalg_lu_solve(LU: impl Operand, pivots: impl Operand, B: impl Operand) 
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
 pub fn linalg_lu_solve_with(
-    LU: impl Operand,
+    lu: impl Operand,
     pivots: impl Operand,
-    B: impl Operand,
+    b: impl Operand,
     left: bool,
     adjoint: bool,
 ) -> Result<Tensor> {
     crate::open_library()?;
-    let LU = LU.hold();
+    let lu = lu.hold();
     let pivots = pivots.hold();
-    let B = B.hold();
+    let b = b.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_linalg_lu_solve(LU.raw(), pivots.raw(), B.raw(), i32::from(left), i32::from(adjoint))) }
+    unsafe { made(sys::flam_linalg_lu_solve(lu.raw(), pivots.raw(), b.raw(), i32::from(left), i32::from(adjoint))) }
 }
 
 /// Sum of products of two vectors along a dimension.
@@ -1093,8 +1093,8 @@ impl Tensor {
     /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) naming the first matrix that is singular.
     ///
     /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
-    pub fn linalg_solve_out(&self, B: impl Operand, out: &mut Tensor) -> Result<()> {
-        self.linalg_solve_out_with(B, out, true)
+    pub fn linalg_solve_out(&self, b: impl Operand, out: &mut Tensor) -> Result<()> {
+        self.linalg_solve_out_with(b, out, true)
     }
 
     /// `linalg_solve` into an existing tensor.
@@ -1112,13 +1112,13 @@ impl Tensor {
     /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
     pub fn linalg_solve_out_with(
         &self,
-        B: impl Operand,
+        b: impl Operand,
         out: &mut Tensor,
         left: bool,
     ) -> Result<()> {
-        let B = B.hold();
+        let b = b.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made::<Tensor>(sys::flam_linalg_solve_out(self.raw(), B.raw(), i32::from(left), out.raw())) }.map(drop)
+        unsafe { made::<Tensor>(sys::flam_linalg_solve_out(self.raw(), b.raw(), i32::from(left), out.raw())) }.map(drop)
     }
 
     /// `linalg_solve_triangular` into an existing tensor.
@@ -1136,11 +1136,11 @@ impl Tensor {
     /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
     pub fn linalg_solve_triangular_out(
         &self,
-        B: impl Operand,
+        b: impl Operand,
         upper: bool,
         out: &mut Tensor,
     ) -> Result<()> {
-        self.linalg_solve_triangular_out_with(B, upper, out, true, false)
+        self.linalg_solve_triangular_out_with(b, upper, out, true, false)
     }
 
     /// `linalg_solve_triangular` into an existing tensor.
@@ -1160,15 +1160,15 @@ impl Tensor {
     /// Source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
     pub fn linalg_solve_triangular_out_with(
         &self,
-        B: impl Operand,
+        b: impl Operand,
         upper: bool,
         out: &mut Tensor,
         left: bool,
         unitriangular: bool,
     ) -> Result<()> {
-        let B = B.hold();
+        let b = b.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made::<Tensor>(sys::flam_linalg_solve_triangular_out(self.raw(), B.raw(), i32::from(upper), i32::from(left), i32::from(unitriangular), out.raw())) }.map(drop)
+        unsafe { made::<Tensor>(sys::flam_linalg_solve_triangular_out(self.raw(), b.raw(), i32::from(upper), i32::from(left), i32::from(unitriangular), out.raw())) }.map(drop)
     }
 
     /// Cholesky factor of a symmetric positive-definite matrix, `A = L L^T`.
@@ -1296,8 +1296,8 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
-    pub fn cholesky_solve(&self, L: impl Operand) -> Result<Tensor> {
-        self.cholesky_solve_with(L, false)
+    pub fn cholesky_solve(&self, l: impl Operand) -> Result<Tensor> {
+        self.cholesky_solve_with(l, false)
     }
 
     /// Solution of `L L^T X = B`.
@@ -1310,10 +1310,10 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
-    pub fn cholesky_solve_with(&self, L: impl Operand, upper: bool) -> Result<Tensor> {
-        let L = L.hold();
+    pub fn cholesky_solve_with(&self, l: impl Operand, upper: bool) -> Result<Tensor> {
+        let l = l.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made(sys::flam_cholesky_solve(self.raw(), L.raw(), i32::from(upper))) }
+        unsafe { made(sys::flam_cholesky_solve(self.raw(), l.raw(), i32::from(upper))) }
     }
 
     /// `Tensor::cholesky_solve` into an existing tensor.
@@ -1326,8 +1326,8 @@ impl Tensor {
     /// # Errors
     ///
     /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
-    pub fn cholesky_solve_out(&self, L: impl Operand, out: &mut Tensor) -> Result<()> {
-        self.cholesky_solve_out_with(L, out, false)
+    pub fn cholesky_solve_out(&self, l: impl Operand, out: &mut Tensor) -> Result<()> {
+        self.cholesky_solve_out_with(l, out, false)
     }
 
     /// `Tensor::cholesky_solve` into an existing tensor.
@@ -1343,13 +1343,13 @@ impl Tensor {
     /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
     pub fn cholesky_solve_out_with(
         &self,
-        L: impl Operand,
+        l: impl Operand,
         out: &mut Tensor,
         upper: bool,
     ) -> Result<()> {
-        let L = L.hold();
+        let l = l.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made::<Tensor>(sys::flam_cholesky_solve_out(self.raw(), L.raw(), i32::from(upper), out.raw())) }.map(drop)
+        unsafe { made::<Tensor>(sys::flam_cholesky_solve_out(self.raw(), l.raw(), i32::from(upper), out.raw())) }.map(drop)
     }
 
     /// `linalg_eigvalsh` into an existing tensor.
@@ -1375,10 +1375,10 @@ impl Tensor {
     /// # Errors
     ///
     /// as `linalg_eigh`.
-    pub fn linalg_eigvalsh_out_with(&self, out: &mut Tensor, UPLO: &str) -> Result<()> {
-        let UPLO = c_text(UPLO)?;
+    pub fn linalg_eigvalsh_out_with(&self, out: &mut Tensor, uplo: &str) -> Result<()> {
+        let uplo = c_text(uplo)?;
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made::<Tensor>(sys::flam_linalg_eigvalsh_out(self.raw(), UPLO.as_ptr(), out.raw())) }.map(drop)
+        unsafe { made::<Tensor>(sys::flam_linalg_eigvalsh_out(self.raw(), uplo.as_ptr(), out.raw())) }.map(drop)
     }
 
     /// `linalg_svdvals` into an existing tensor.
@@ -1808,10 +1808,10 @@ impl Tensor {
     pub fn linalg_lu_solve_out(
         &self,
         pivots: impl Operand,
-        B: impl Operand,
+        b: impl Operand,
         out: &mut Tensor,
     ) -> Result<()> {
-        self.linalg_lu_solve_out_with(pivots, B, out, true, false)
+        self.linalg_lu_solve_out_with(pivots, b, out, true, false)
     }
 
     /// `linalg_lu_solve` into an existing tensor.
@@ -1830,15 +1830,15 @@ impl Tensor {
     pub fn linalg_lu_solve_out_with(
         &self,
         pivots: impl Operand,
-        B: impl Operand,
+        b: impl Operand,
         out: &mut Tensor,
         left: bool,
         adjoint: bool,
     ) -> Result<()> {
         let pivots = pivots.hold();
-        let B = B.hold();
+        let b = b.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made::<Tensor>(sys::flam_linalg_lu_solve_out(self.raw(), pivots.raw(), B.raw(), i32::from(left), i32::from(adjoint), out.raw())) }.map(drop)
+        unsafe { made::<Tensor>(sys::flam_linalg_lu_solve_out(self.raw(), pivots.raw(), b.raw(), i32::from(left), i32::from(adjoint), out.raw())) }.map(drop)
     }
 
     /// `linalg_vecdot` into an existing tensor.

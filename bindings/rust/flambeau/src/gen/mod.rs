@@ -82,6 +82,9 @@ pub use join::*;
 mod layers;
 #[allow(unused_imports)]
 pub use layers::*;
+mod linalg;
+#[allow(unused_imports)]
+pub use linalg::*;
 mod loss;
 #[allow(unused_imports)]
 pub use loss::*;
