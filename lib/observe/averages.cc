@@ -1,5 +1,6 @@
 // Events of one name taken together, and events and averages as JSON for the bindings. Calls of
-// modules are no row: what they take is in their ops.
+// modules are no row: what they take is in their ops, and what they take themselves counts for what
+// called them.
 #include <algorithm>
 #include <unordered_map>
 
@@ -29,9 +30,19 @@ bool is_nested(const flam_profile& profile, const ProfileEvent& e) {
   return false;
 }
 
-void add(Average& a, const ProfileEvent& e, bool nested) {
+// What the calls of modules took themselves, for the events that called them.
+std::vector<double> times_of_modules(const flam_profile& profile) {
+  std::vector<double> taken(profile.events.size());
+  for (size_t i = profile.events.size(); i-- > 0;) {
+    const ProfileEvent& e = profile.events[i];
+    if (e.kind == Kind::module && e.parent >= 0) taken[size_t(e.parent)] += e.host.self + taken[i];
+  }
+  return taken;
+}
+
+void add(Average& a, const ProfileEvent& e, double of_modules, bool nested) {
   ++a.count;
-  a.host.self += e.host.self;
+  a.host.self += e.host.self + of_modules;
   a.of_device.self += e.of_device.self;
   a.host_memory.self.add(e.host_memory.self);
   a.device_memory.self.add(e.device_memory.self);
@@ -71,7 +82,9 @@ std::string shapes_json(const std::string& shapes) { return shapes.empty() ? "[]
 std::vector<Average> averages(const flam_profile& profile, Grouping grouping) {
   std::vector<Average> all;
   std::unordered_map<std::string, size_t> rows;
-  for (const ProfileEvent& e : profile.events) {
+  const std::vector<double> of_modules = times_of_modules(profile);
+  for (size_t i = 0; i < profile.events.size(); ++i) {
+    const ProfileEvent& e = profile.events[i];
     if (e.kind == Kind::module) continue;
     const auto [row, fresh] = rows.try_emplace(key_of(e, grouping), all.size());
     if (fresh) {
@@ -82,7 +95,7 @@ std::vector<Average> averages(const flam_profile& profile, Grouping grouping) {
       if (grouping.modules && e.module) a.module = e.module;
       all.push_back(std::move(a));
     }
-    add(all[row->second], e, is_nested(profile, e));
+    add(all[row->second], e, of_modules[i], is_nested(profile, e));
   }
   std::ranges::stable_sort(all, std::greater(), [](const Average& a) { return a.host.self; });
   return all;

@@ -1,6 +1,6 @@
-// A profile as a trace that Chrome (chrome://tracing) and Perfetto read: one track per thread and
-// per stream of a device, arrows from a forward op to its gradient, counters of memory. The keys
-// are those of PyTorch's traces, so that its viewers read it, too.
+// A profile as a trace that Chrome (chrome://tracing) and Perfetto read: one track per thread and,
+// with the devices as processes of their own, per stream; arrows from a forward op to its gradient,
+// counters of memory. The keys are those of PyTorch's traces, so that its viewers read it, too.
 #include <unistd.h>
 
 #include <map>
@@ -69,15 +69,10 @@ class Trace {
     if (e.sequence && e.kind == Kind::op) forward_[e.sequence] = &e;
     if (e.device_begin_us == 0 || !e.device) return;
     streams_.insert({e.device.code(), e.stream});
-    line(cat_text("\"ph\":\"X\",\"cat\":\"kernel\",\"name\":", name, ",\"pid\":", process_,
-                  ",\"tid\":", track(e.device.code(), e.stream),
-                  ",\"ts\":", when(e.device_begin_us), ",\"dur\":", number(e.of_device.total),
-                  ",\"args\":{\"External id\":", id, ",\"device\":", e.device.index,
-                  ",\"stream\":", e.stream, "}"));
-  }
-
-  static std::string track(int32_t device, uint32_t stream) {
-    return quoted(cat_text(to_string(Device::from_code(device)), " stream ", stream));
+    line(cat_text("\"ph\":\"X\",\"cat\":\"kernel\",\"name\":", name, ",\"pid\":", e.device.code(),
+                  ",\"tid\":", e.stream, ",\"ts\":", when(e.device_begin_us),
+                  ",\"dur\":", number(e.of_device.total), ",\"args\":{\"External id\":", id,
+                  ",\"device\":", e.device.index, ",\"stream\":", e.stream, "}"));
   }
 
   void add_links() {
@@ -105,19 +100,20 @@ class Trace {
                   ",\"Total Allocated\":", m.total, "}"));
   }
 
-  void name(const char* what, const std::string& tid, const std::string& text) {
-    line(cat_text("\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process_, ",\"tid\":", tid,
+  void name(const char* what, int64_t pid, int64_t tid, const std::string& text) {
+    line(cat_text("\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", pid, ",\"tid\":", tid,
                   ",\"args\":{\"name\":", quoted(text), "}"));
   }
 
   void add_names() {
-    name("process_name", "0", "flambeau");
+    name("process_name", process_, 0, "flambeau");
     for (const int64_t thread : threads_)
-      name("thread_name", cat_text(thread),
+      name("thread_name", process_, thread,
            cat_text("thread ", thread, thread == process_ ? " (main)" : ""));
-    for (const auto& [device, stream] : streams_)
-      name("thread_name", track(device, stream),
-           cat_text(to_string(Device::from_code(device)), " stream ", stream));
+    for (const auto& [device, stream] : streams_) {
+      name("process_name", device, 0, to_string(Device::from_code(device)));
+      name("thread_name", device, stream, cat_text("stream ", stream));
+    }
   }
 
   const flam_profile& profile_;

@@ -112,8 +112,20 @@ def test_trace_is_what_chrome_reads(tmp_path, device):
     start = {e["id"]: e for e in events if e["ph"] == "s"}
     end = {e["id"]: e for e in events if e["ph"] == "f"}
     assert len(start) >= 4 and start.keys() == end.keys()
-    assert any(e["cat"] == "memory" for e in events)
+    assert any(e.get("cat") == "memory" for e in events)
+    assert all(isinstance(e[key], int) for e in events for key in ("pid", "tid") if key in e)
     assert any(e["cat"] == "kernel" for e in spans) == (device != "cpu")
+
+
+def test_modules_are_no_rows_and_their_time_is_their_callers(device):
+    model, x = net(device), torch.ones(4, 6, device=device)
+    with profile(with_modules=True) as found, record_function("all"):
+        model(x)
+    averages = found.key_averages()
+    assert {e.kind for e in found.events()} == {"range", "module", "op"}
+    assert not {"0", "1", "2", "Sequential"} & {a.key for a in averages}
+    whole = row(averages, "all").cpu_time_total
+    assert sum(a.self_cpu_time_total for a in averages) == pytest.approx(whole, rel=1e-6)
 
 
 def test_schedule_gives_a_trace_per_cycle(tmp_path):
