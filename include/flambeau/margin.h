@@ -127,7 +127,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("f32")
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32") FLAM_TORCH("F") flam_tensor *flam_multilabel_soft_margin_loss(
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32") FLAM_TORCH("F")
+    flam_tensor *flam_multilabel_soft_margin_loss(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));

@@ -81,7 +81,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32") FLAM_TORCH("F") flam_tensor 
  *   `FLAM_ERROR_INVALID_ARGUMENT` without running statistics where they are to be used.
  * - source: Ulyanov, Vedaldi and Lempitsky, 2016, arXiv 1607.08022.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=rest") FLAM_TORCH("F") flam_tensor *flam_instance_norm(
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=rest") FLAM_TORCH("F")
+    flam_tensor *flam_instance_norm(
     const flam_tensor *input, FLAM_NULLABLE flam_tensor *running_mean FLAM_DEFAULT(NULL),
     FLAM_NULLABLE flam_tensor *running_var FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),

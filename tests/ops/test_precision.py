@@ -100,7 +100,8 @@ def test_elementary_functions(name, options, device):
     worst, most = apart.argmax(), 8 if device.startswith("cuda") else 2
     assert apart[worst] <= most, (
         f"{name}({points[worst]!r}, {options}): {got.cpu().numpy()[worst]!r}, expected "
-        f"{want[worst]!r}: {apart[worst]} ULP; {(apart > most).sum()} of {apart.size} are above {most}"
+        f"{want[worst]!r}: {apart[worst]} ULP; {(apart > most).sum()} of {apart.size} "
+        f"are above {most}"
     )
 
 
