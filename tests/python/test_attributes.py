@@ -156,3 +156,73 @@ def test_anomaly_mode_names_the_formula(torch, device):
     ((x - x) ** -1.0 * 0).sum().backward()
     with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
         (x * 2).sum().backward()
+
+
+def test_dtypes_of_operations(torch):
+    i32, f16, f32, f64 = torch.int32, torch.float16, torch.float32, torch.float64
+    assert torch.promote_types(i32, f16) is f16 and torch.promote_types(
+        torch.uint8, torch.int8
+    ) is (torch.int16)
+    assert torch.result_type(torch.ones(2, dtype=i32), 1.5) is f32
+    assert torch.result_type(torch.ones(2, dtype=f16), torch.tensor(1.0, dtype=f64)) is f16
+    assert torch.can_cast(i32, f16) and not torch.can_cast(f32, i32)
+    assert not torch.can_cast(i32, torch.bool)
+    assert torch.zeros(2, dtype=int).dtype is torch.int64 and torch.ones(1).to(float).dtype is f64
+    assert torch.tensor([1, 0], dtype=bool).tolist() == [True, False]
+    assert torch.zeros(2, dtype=float).type(torch.int).dtype is i32
+
+
+def test_writes_at_indices(torch, device):
+    x = torch.zeros(2, 3, device=device)
+    rows = torch.tensor([0, 1, 0], device=device)
+    ones = torch.ones(3, device=device)
+    assert x.index_put_((rows, rows), ones, accumulate=True) is x
+    assert x.tolist() == [[2, 0, 0], [0, 1, 0]]
+    assert x.index_put((None, rows[:1]), torch.tensor(5.0, device=device)).tolist() == [
+        [5, 0, 0],
+        [5, 1, 0],
+    ]
+    assert x[0, 0] == 2
+    assert torch.ones(2, 3, device=device).sum_to_size(1, 3).tolist() == [[2, 2, 2]]
+    assert torch.ones(4, 2, 3, device=device).sum_to_size((2, 1)).tolist() == [[12], [12]]
+    with pytest.raises(RuntimeError, match="is not expandable to size"):
+        torch.ones(2, 3).sum_to_size(2, 2)
+    assert torch.ones(3).map_(torch.arange(3.0), lambda a, b: a + b).tolist() == [1, 2, 3]
+    y = torch.zeros(1, device=device)
+    assert y.set_(x) is y and y.data_ptr() == x.data_ptr() and y.shape == (2, 3)
+    assert torch.scalar_tensor(3).dtype is torch.float32 and not torch.is_inference(x)
+
+
+def test_threads_and_modules_of_devices(torch):
+    torch.set_num_interop_threads(2)
+    assert torch.get_num_interop_threads() == 1 and torch.set_flush_denormal(True) is False
+    assert torch.get_device_module("cuda") is torch.cuda and torch.ones(2)[torch.newaxis].dim() == 2
+
+
+def test_modules_of_a_programs_own_build_on_torchs(torch):
+    from flambeau.nn.modules.conv import _ConvNd
+    from flambeau.nn.modules.utils import _pair, _reverse_repeat_tuple
+    from flambeau.types import Number
+    from flambeau.utils.hooks import RemovableHandle
+
+    assert _pair(3) == (3, 3) == _pair([3, 3]) and _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+    layer = torch.nn.Conv2d(1, 1, 1)
+    assert isinstance(layer, _ConvNd) and isinstance(1.5, Number)
+    assert isinstance(layer.register_forward_hook(print), RemovableHandle)
+
+
+def test_hub_runs_a_folder_of_this_machine(torch, tmp_path):
+    (tmp_path / "hubconf.py").write_text("def net(n=1):\n    'A net.'\n    return n + 1\n")
+    assert torch.hub.load(str(tmp_path), "net", 2, source="local") == 3
+    assert torch.hub.list(str(tmp_path), source="local") == ["net"]
+    assert torch.hub.help(str(tmp_path), "net", source="local") == "A net."
+    with pytest.raises(NotImplementedError, match="clone it and pass source='local'"):
+        torch.hub.load("owner/name", "net")
+    torch.save({"w": torch.ones(2)}, tmp_path / "w-.pt")
+    url = (tmp_path / "w-.pt").as_uri()
+    torch.hub.set_dir(str(tmp_path / "hub"))
+    assert torch.hub.load_state_dict_from_url(url, file_name="a.pt")["w"].tolist() == [1, 1]
+    assert (tmp_path / "hub" / "checkpoints" / "a.pt").is_file()
+    with pytest.raises(RuntimeError, match="invalid hash value"):
+        torch.hub.download_url_to_file(url, str(tmp_path / "b.pt"), hash_prefix="00")
+    assert not (tmp_path / "b.pt").exists() and not list(tmp_path.glob("*.part"))

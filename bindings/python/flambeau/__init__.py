@@ -24,16 +24,23 @@ from ._errors import (
 from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
 from ._functions import (
     broadcast_shapes,
+    can_cast,
     get_default_dtype,
+    get_device_module,
     get_float32_matmul_precision,
+    get_num_interop_threads,
     is_complex,
     is_floating_point,
     is_storage,
     is_tensor,
     numel,
+    promote_types,
+    result_type,
     set_default_dtype,
     set_default_tensor_type,
     set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
     typename,
 )
 from ._gen import ops as _ops
@@ -72,6 +79,8 @@ for _name, _function in _ops.TORCH.items():
     globals().setdefault(_name, _function)
 from math import e, inf, nan, pi  # noqa: E402
 
+newaxis = None
+
 _PACKAGES = {
     "accelerator",
     "amp",
@@ -83,6 +92,7 @@ _PACKAGES = {
     "cuda",
     "distributed",
     "distributions",
+    "hub",
     "jit",
     "multiprocessing",
     "linalg",
@@ -94,6 +104,7 @@ _PACKAGES = {
     "safetensors",
     "serialization",
     "testing",
+    "types",
     "utils",
     "version",
 }

@@ -12,7 +12,7 @@ from ._errors import exception_of
 from ._library import blocking as _blocking
 from ._library import fast as _fast
 from ._library import ffi
-from ._types import BY_CODE, dtype
+from ._types import BY_CODE, dtype, dtype_of
 from ._types import device as device_type
 from ._types import device_code as _device_code
 from ._types import device_of_code as _device
@@ -210,8 +210,8 @@ def _convert(name, position, parameter, kind, enum, value, keep):
             return [[float(value)] if nullable else float(value)]
         if kind == "bool":
             return [[bool(value)] if nullable else bool(value)]
-        if kind == "dtype" and isinstance(value, dtype):
-            return [value._code]
+        if kind == "dtype":
+            return [dtype_of(value)._code]
         if kind == "device":
             return [_device_code(value)]
         if kind == "string":
@@ -346,7 +346,7 @@ def _fits(kind, value, strict):
     if kind == "double":
         return (number and not isinstance(value, bool)) or (not strict and is_tensor)
     if kind == "dtype":
-        return isinstance(value, dtype)
+        return isinstance(value, dtype) or value.__class__ is type
     if kind == "device":
         return isinstance(value, (device_type, str))
     if kind in ("string", "enum"):

@@ -6,7 +6,7 @@ from array import array
 from ._call import _NULL, _blocking, _fast, _number, ffi, wrap
 from ._gen import api, ops
 from ._tensor import Tensor
-from ._types import BY_NUMPY, NAMES, device_code
+from ._types import BY_NUMPY, NAMES, device_code, dtype_of
 
 _BOOL, _INT64, _FLOAT32, _FLOAT64 = (
     NAMES["bool"],
@@ -149,6 +149,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 def _from_sequence(data, dtype, device):
+    dtype = None if dtype is None else dtype_of(dtype)
     shape, flat = _shape_of(data), []
     _flatten(data, shape, 0, flat)
     if any(isinstance(v, (str, bytes)) for v in flat):

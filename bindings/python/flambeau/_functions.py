@@ -104,3 +104,60 @@ def set_float32_matmul_precision(precision):
 def get_float32_matmul_precision():
     """What `set_float32_matmul_precision` set last; "highest" at the start."""
     return _precision
+
+
+def promote_types(type1, type2):
+    """The dtype that results from operands of two dtypes."""
+    empty = _empty()
+    return (empty(0, dtype=type1) + empty(0, dtype=type2)).dtype
+
+
+def result_type(tensor1, tensor2):
+    """The dtype of an operation on two tensors or numbers."""
+    from ._call import _number
+
+    def stand_in(value):
+        if not isinstance(value, Tensor):
+            return _number(value)
+        return _empty()((0,) if value.dim() else (), dtype=value.dtype)
+
+    return (stand_in(tensor1) + stand_in(tensor2)).dtype
+
+
+def _empty():
+    from ._gen import ops
+
+    return ops.TORCH["zeros"]
+
+
+def can_cast(from_, to):
+    """Whether torch's rules of conversion allow it: no fractions to integers, no numbers to
+    bool."""
+    boolean = to is not from_ and str(to) == "torch.bool"
+    return not boolean and (to.is_floating_point or not from_.is_floating_point)
+
+
+def get_num_interop_threads():
+    """How many operations run at once: one."""
+    return 1
+
+
+def set_num_interop_threads(num_threads):
+    """Accepted; operations of one program run one after the other."""
+    if num_threads < 1:
+        raise RuntimeError("Expected positive number of threads")
+
+
+def set_flush_denormal(mode):
+    """Whether denormal numbers become zero: not supported, which the result says."""
+    return False
+
+
+def get_device_module(device=None):
+    """Such as `torch.cuda` for a device."""
+    import importlib
+
+    from ._types import device as device_type
+
+    kind = "cpu" if device is None else device_type(device).type
+    return importlib.import_module(f"flambeau.{kind}")

@@ -34,8 +34,8 @@ def get(tensor, index):
     return t
 
 
-def put(tensor, index, value):
-    """`tensor[index] = value`."""
+def put(tensor, index, value, accumulate=False):
+    """`tensor[index] = value`; with `accumulate` an addition."""
     if value.__class__ in _NUMBERS:
         value = _scalar(value)
     elif hasattr(value, "_h"):
@@ -54,7 +54,7 @@ def put(tensor, index, value):
         tensors or _NULL,
         len(tensors),
         value._h,
-        False,
+        accumulate,
     )
     if not h:
         _raise()

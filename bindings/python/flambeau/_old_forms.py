@@ -2,8 +2,10 @@
 
 Each stands in front of the generated function of its name, which does the work."""
 
+import builtins
 import warnings
 
+from . import _indexing
 from ._call import _fast
 from ._deprecated import warn_once
 from ._errors import DtypeError
@@ -152,8 +154,77 @@ def is_contiguous(self, memory_format=None):
     return bool(_fast.flam_tensor_is_contiguous(self._h))
 
 
+def index_put_(self, indices, values, accumulate=False):
+    """`self[indices] = values`, or with `accumulate` an addition to what is there, in place."""
+    _indexing.put(self, tuple(_slice_of(i) for i in indices), values, accumulate)
+    return self
+
+
+def _slice_of(index):
+    return slice(None) if index is None else index
+
+
+def index_put(self, indices, values, accumulate=False):
+    """A copy with `values` at `indices`."""
+    return index_put_(self.clone(), indices, values, accumulate)
+
+
+def sum_to_size(self, *size):
+    """Summed over the dimensions that broadcasting from `size` would repeat."""
+    size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    more = self.dim() - len(size)
+    fits = more >= 0 and all(n in (1, m) for n, m in zip(size, self.shape[more:]))
+    if not fits:
+        raise RuntimeError(
+            f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
+        )
+    extra = list(builtins.range(more))
+    ones = [more + d for d, n in enumerate(size) if n == 1 and self.shape[more + d] != 1]
+    found = self.sum(extra + ones, keepdim=True) if extra + ones else self
+    return found.reshape(size)
+
+
+def set_(self, source=None):
+    """Takes over the memory and shape of `source`."""
+    self.data = source
+    return self
+
+
+def map_(self, tensor, callable):
+    """Replaces every element of a cpu tensor by `callable` of it and of `tensor`'s; slow."""
+    from ._factory import tensor as make
+
+    pairs = zip(self.detach().reshape(-1).tolist(), tensor.expand(self.shape).reshape(-1).tolist())
+    made = make([callable(a, b) for a, b in pairs], dtype=self.dtype)
+    return self.copy_(made.reshape(self.shape))
+
+
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
+    """A number as a 0-d tensor, of the default dtype where none is named."""
+    from ._functions import get_default_dtype
+
+    return ops._full((), s, dtype=dtype or get_default_dtype(), device=device).requires_grad_(
+        requires_grad
+    )
+
+
+def is_inference(input):
+    """Whether it was made in inference mode."""
+    return input.is_inference()
+
+
+def detach_(input):
+    """Takes the tensor out of its graph, in place."""
+    return input.detach_()
+
+
 TORCH = {
     "clone": clone,
+    "detach_": detach_,
+    "index_put": index_put,
+    "index_put_": index_put_,
+    "is_inference": is_inference,
+    "scalar_tensor": scalar_tensor,
     "cross": cross,
     "is_nonzero": is_nonzero,
     "is_same_size": is_same_size,
@@ -164,6 +235,11 @@ TORCH = {
 }
 TENSOR = {
     "clone": clone,
+    "index_put": index_put,
+    "index_put_": index_put_,
+    "map_": map_,
+    "set_": set_,
+    "sum_to_size": sum_to_size,
     "contiguous": contiguous,
     "cross": cross,
     "is_contiguous": is_contiguous,

@@ -6,7 +6,7 @@ attributes."""
 from . import _call, _deprecated, _indexing, _old_forms, _printing
 from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _scalar, ffi
 from ._gen import api, ops
-from ._types import BY_CODE, NAMES, Size, device_of_code, strided
+from ._types import BY_CODE, NAMES, Size, device_of_code, dtype_of, strided
 from ._types import device as device_type
 from ._types import dtype as dtype_type
 
@@ -414,6 +414,8 @@ class Tensor(metaclass=_TensorMeta):
         for value in args:
             if value.__class__ is dtype_type:
                 dtype = value
+            elif value.__class__ is type:
+                dtype = dtype_of(value)
             elif value.__class__ is device_type or isinstance(value, str):
                 device = value
             elif isinstance(value, Tensor):
@@ -437,9 +439,8 @@ class Tensor(metaclass=_TensorMeta):
 
     def _moved(self, device, dtype, non_blocking=False, copy=False):
         code = 0 if device is None else device_type(device)._code
-        h = _blocking.flam_to(
-            self._h, code, 0 if dtype is None else dtype._code, non_blocking, copy
-        )
+        kind = 0 if dtype is None else dtype_of(dtype)._code
+        h = _blocking.flam_to(self._h, code, kind, non_blocking, copy)
         if not h:
             _raise()
         if h == self._h:  # nothing changed: the same object, as in torch

@@ -167,6 +167,16 @@ def device_code(value):
     return value._code
 
 
+def dtype_of(value):
+    """A dtype from what a `dtype=` argument may be: a dtype, or Python's int, float or bool."""
+    if value.__class__ is dtype:
+        return value
+    found = {int: "int64", float: "float64", bool: "bool"}.get(value)
+    if found is None:
+        raise TypeError(f"expected torch.dtype, not {type(value).__name__}")
+    return NAMES[found]
+
+
 class Size(tuple):
     """A shape; a tuple that prints as `torch.Size([2, 3])` and stays a Size when sliced or added
     to."""

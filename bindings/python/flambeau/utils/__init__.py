@@ -4,6 +4,15 @@ import importlib as _importlib
 
 
 def __getattr__(name):
-    if name in ("_pytree", "collect_env", "data", "dlpack", "plot", "progress", "tensorboard"):
+    if name in (
+        "_pytree",
+        "collect_env",
+        "data",
+        "dlpack",
+        "hooks",
+        "plot",
+        "progress",
+        "tensorboard",
+    ):
         return _importlib.import_module("." + name, __name__)
     raise AttributeError(f"module 'torch.utils' has no attribute '{name}' in flambeau")

@@ -18,6 +18,7 @@ from . import (
     sparse,
     transformer,
     upsampling,
+    utils,
     weighted,
 )
 from .module import Module

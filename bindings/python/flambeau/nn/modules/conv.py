@@ -16,7 +16,7 @@ def _tuple(value, n):
     return (value,) * n if isinstance(value, int) else tuple(value)
 
 
-class _Conv(Module):
+class _ConvNd(Module):
     _n = 2
     _transposed = False
 
@@ -121,7 +121,7 @@ class _Conv(Module):
         return ", ".join(parts)
 
 
-class _ConvTranspose(_Conv):
+class _ConvTranspose(_ConvNd):
     _transposed = True
 
     def __init__(
@@ -182,7 +182,7 @@ class _ConvTranspose(_Conv):
         return tuple(size - m for size, m in zip(sizes, least))
 
 
-class Conv1d(_Conv):
+class Conv1d(_ConvNd):
     """Convolution over [N, C, L]."""
 
     _n = 1
@@ -191,14 +191,14 @@ class Conv1d(_Conv):
         return F.conv1d(*args)
 
 
-class Conv2d(_Conv):
+class Conv2d(_ConvNd):
     """Convolution over [N, C, H, W]."""
 
     def _function(self, *args):
         return F.conv2d(*args)
 
 
-class Conv3d(_Conv):
+class Conv3d(_ConvNd):
     """Convolution over [N, C, D, H, W]."""
 
     _n = 3
