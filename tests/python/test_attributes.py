@@ -42,6 +42,7 @@ def test_graph_of_a_tensor(torch, device):
     y.sum().backward()
     assert y.grad.tolist() == [1, 1] and x.grad.tolist() == [2, 2]
     assert (x * 2).detach_().grad_fn is None
+    assert type(y.grad_fn).__name__ == "MulBackward0" and y.grad_fn == y.grad_fn
 
 
 def test_views_of_the_storage_begin_where_they_are_told(torch, device):

@@ -45,8 +45,17 @@ class Node:
         return f"<{self.name()} object at {self._id():#x}>"
 
 
+_kinds = {}  # by the node's name: torch has a class for each, whose name programs print
+
+
 def _wrapped(handle):
-    return None if handle is None else Node(handle)
+    if handle is None:
+        return None
+    name = _text(_fast.flam_node_name(handle._h))
+    kind = _kinds.get(name)
+    if kind is None:
+        kind = _kinds[name] = type(name, (Node,), {"__slots__": ()})
+    return kind(handle)
 
 
 def node_of(tensor):
