@@ -117,6 +117,34 @@ def test_backward_hooks(torch, device):
     layer(torch.ones(1, 2, device=device, requires_grad=True)).sum().backward()
     handle.remove()
     assert seen == [[[1.0]]]
+    kept = []
+    layer.register_full_backward_hook(lambda m, dx, dy: kept.append((dx, dy[0].tolist())))
+    with pytest.warns(UserWarning, match="no inputs require gradients"):
+        layer(torch.ones(1, 2, device=device)).sum().backward()
+    assert kept == [((None,), [[1.0]])]
+
+
+def test_hooks_see_every_argument_in_its_place(torch, device):
+    class Three(torch.nn.Module):
+        def forward(self, a, n, b):
+            return a * n, b, n
+
+    net, seen = Three(), []
+    net.register_full_backward_hook(lambda m, dx, dy: seen.append((dx, dy)))
+    a = torch.ones(1, device=device, requires_grad=True)
+    x, y, n = net(torch.zeros(1, device=device), 2, a)
+    (x.sum() + y.sum()).backward()
+    ((dx, dy),) = seen
+    assert dx[:2] == (None, None) and dx[2].item() == 1 and dy[0] is None and dy[1].item() == 1
+    assert n == 2 and len(dy) == 3 and a.grad.item() == 1
+
+
+def test_gradients_of_what_is_no_leaf(torch):
+    x = torch.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="that is not a leaf Tensor is being accessed"):
+        assert (x * 2).grad is None
+    with pytest.raises(RuntimeError, match="must be a bool"):
+        x.requires_grad = 1
 
 
 def test_optimizers_are_optimizers(torch):

@@ -215,6 +215,8 @@ class Tensor(metaclass=_TensorMeta):
 
     @requires_grad.setter
     def requires_grad(self, value):
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad=True):
@@ -239,6 +241,16 @@ class Tensor(metaclass=_TensorMeta):
     def grad(self):
         h = _fast.flam_tensor_grad(self._h)
         if not h:
+            if not (self.is_leaf or self.retains_grad):
+                _deprecated.warn(
+                    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                    "Its .grad attribute won't be populated during autograd.backward(). If you "
+                    "indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                    "mistake, make sure you access the leaf Tensor instead. See "
+                    "github.com/pytorch/pytorch/pull/30531 for more informations.",
+                    2,
+                )
             return None
         t = _new(Tensor)
         t._h = h

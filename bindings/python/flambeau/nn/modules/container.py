@@ -4,6 +4,7 @@ They hold children under their index or key, so that state dicts get the same na
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from operator import index
 
 from ..._functions import typename
@@ -52,6 +53,11 @@ class _Indexed(Module):
         return self
 
     def extend(self, modules):
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}.extend should be called with an iterable, but got "
+                f"{type(modules).__name__}"
+            )
         for module in list(modules):
             self.append(module)
         return self
@@ -60,7 +66,6 @@ class _Indexed(Module):
         kept = list(self._modules.values())
         kept.insert(i, module)
         self._replace(kept)
-        return self
 
     def pop(self, i=-1):
         found = self[i]
@@ -92,6 +97,10 @@ class Sequential(_Indexed):
 
     def _sliced(self, items):
         return type(self)(OrderedDict(items))
+
+    def insert(self, i, module):
+        super().insert(i, module)
+        return self
 
     def __mul__(self, other):
         if not isinstance(other, int):
