@@ -189,7 +189,8 @@ flam_logaddexp2(const flam_tensor *input, const flam_tensor *other);
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=rest")
-    FLAM_INPLACE FLAM_OUT flam_tensor *flam_xlogy(const flam_tensor *input, const flam_tensor *other);
+    FLAM_INPLACE FLAM_OUT flam_tensor *flam_xlogy(
+        const flam_tensor *input, const flam_tensor *other);
 
 /** `x 2^y` elementwise.
  *
@@ -199,7 +200,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=rest")
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=rest")
-    FLAM_INPLACE FLAM_OUT flam_tensor *flam_ldexp(const flam_tensor *input, const flam_tensor *other);
+    FLAM_INPLACE FLAM_OUT flam_tensor *flam_ldexp(
+        const flam_tensor *input, const flam_tensor *other);
 
 /** Powers, computed in float64.
  *
