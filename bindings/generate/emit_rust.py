@@ -128,7 +128,7 @@ class Method:
         values = []
         for p in self.f.params:
             values.append(self._value(p, lengths))
-        lines += [f"let mut {identifier(p.name)} = {self._empty(p)};" for p in self.outs]
+        lines += [f"let mut {identifier(p.name.lower())} = {self._empty(p)};" for p in self.outs]
         call = f"sys::{self.f.name}({', '.join(values)})"
         lines.append(
             "// SAFETY: handles are live, lists have the lengths given, and texts end in zero."
@@ -144,7 +144,7 @@ class Method:
                 view = "as_ref()." if a.param.kind == "tensors" else ""
                 return f"{name}.{view}map_or(0, |v| v.len())"
             return f"{name}.len()"
-        return f"&mut {identifier(p.name)}" if p.kind == "out" else arguments[p.name].value
+        return f"&mut {identifier(p.name.lower())}" if p.kind == "out" else arguments[p.name].value
 
     @staticmethod
     def _empty(p: Param) -> str:
@@ -157,7 +157,7 @@ class Method:
 
     def _out_type(self, p: Param) -> tuple[str, str]:
         """The Rust type of an output and the expression that makes it."""
-        item, n = p.type.removesuffix("*").strip(), identifier(p.name)
+        item, n = p.type.removesuffix("*").strip(), identifier(p.name.lower())
         if item == "const char *":
             return "String", f"owned_text({n})"
         if item == "flam_tensor_list *":

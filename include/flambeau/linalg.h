@@ -273,8 +273,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.svdvals")
  * - errors: as `flam_linalg_svd`.
  * - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.pinv") FLAM_OUT
-    flam_tensor *flam_linalg_pinv(
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.pinv") FLAM_AUTOCAST("cuda=f32")
+    FLAM_OUT flam_tensor *flam_linalg_pinv(
     const flam_tensor *A, FLAM_KEYWORD FLAM_NULLABLE const double *atol FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const double *rtol FLAM_DEFAULT(NULL), flam_bool hermitian FLAM_DEFAULT(0));
 
@@ -468,8 +468,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_AUTOC
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another name.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_OUT
-    flam_tensor *flam_linalg_cond_named(
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_AUTOCAST("cpu=f32")
+    FLAM_OUT flam_tensor *flam_linalg_cond_named(
     const flam_tensor *A, const char *p);
 
 /** A lower and an upper triangle in one matrix, and the row pivots: `A = P L U`.
@@ -533,8 +533,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu") flam_status 
  * - returns: the broadcast shape of `B`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_solve") FLAM_OUT
-    flam_tensor *flam_linalg_lu_solve(
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_solve") FLAM_AUTOCAST("f32")
+    FLAM_OUT flam_tensor *flam_linalg_lu_solve(
     const flam_tensor *LU, const flam_tensor *pivots, const flam_tensor *B,
     FLAM_KEYWORD flam_bool left FLAM_DEFAULT(1), flam_bool adjoint FLAM_DEFAULT(0));
 

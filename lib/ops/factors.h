@@ -36,7 +36,15 @@ struct Lu {
 };
 Lu lu_of(const Tensor& x);
 
-// The parts of a square matrix, recorded.
+// While it lives, autocast rests: gradients mix products, which it would make lower, with
+// solutions, which take one dtype.
+struct FullPrecision {
+  const bool before = modes.autocast;
+  FullPrecision() { modes.autocast = false; }
+  ~FullPrecision() { modes.autocast = before; }
+  FullPrecision(const FullPrecision&) = delete;
+};
+
 Tensor halved_diagonal(const Tensor& x);  // the lower triangle, its diagonal halved
 inline Tensor column_scaled(const Tensor& x, const Tensor& s) { return mul(x, unsqueeze(s, -2)); }
 

@@ -29,6 +29,7 @@ struct QrBackward {
   const char* missing;  // why there is no gradient, or null
   static constexpr auto name = "LinalgQrBackward0";
   Tensors operator()(TensorsView dy) const {
+    const FullPrecision scope;
     check(!missing, Code::unsupported, missing ? missing : "");
     if (!dy[0] && !dy[1]) return {};
     const Tensor basis = q, upper = r;

@@ -22,6 +22,7 @@ struct CholeskyBackward {
   Saved y;
   static constexpr auto name = "LinalgCholeskyExBackward0";
   Tensors operator()(TensorsView dy) const {
+    const FullPrecision scope;
     if (!dy[0]) return {};
     const Tensor l = y, back = mt(l);
     const Tensor phi = halved_diagonal(matmul(back, dy[0]));
@@ -89,6 +90,7 @@ struct LuBackward {
   Tensor pivots;
   static constexpr auto name = "LinalgLuFactorExBackward0";
   Tensors operator()(TensorsView dy) const {
+    const FullPrecision scope;
     if (!dy[0]) return {};
     const Tensor both = lu;
     const int64_t n = both.size(-1);
@@ -175,18 +177,19 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, 
         ": Number of pivots per batch should be same as the dimension of the matrix, got ", pivots,
         " for ", LU);
   const Call c{"linalg_lu_solve", {LU, B}, Devices::exact};
-  check_floating_matrix(shown, LU);
-  if (!left) return mt(linalg_lu_solve(LU, pivots, mt(B), true, !adjoint));
-  check(LU.size(-1) == B.size(-2), Code::shape, shown,
-        ": Incompatible shapes of A and B for the equation AX = B (", LU.size(-2), "x", LU.size(-1),
-        " and ", B.size(-2), "x", B.size(-1), ")");
-  const Tensor p = permutation_of(pivots, LU.size(-1), LU.dtype());
+  const Tensor &lu = c[0], &b = c[1];
+  check_floating_matrix(shown, lu);
+  if (!left) return mt(linalg_lu_solve(lu, pivots, mt(b), true, !adjoint));
+  check(lu.size(-1) == b.size(-2), Code::shape, shown,
+        ": Incompatible shapes of A and B for the equation AX = B (", lu.size(-2), "x", lu.size(-1),
+        " and ", b.size(-2), "x", b.size(-1), ")");
+  const Tensor p = permutation_of(pivots, lu.size(-1), lu.dtype());
   if (!adjoint) {
-    const Tensor y = linalg_solve_triangular(LU, matmul(mt(p), B), false, true, true);
-    return linalg_solve_triangular(LU, y, true);
+    const Tensor y = linalg_solve_triangular(lu, matmul(mt(p), b), false, true, true);
+    return linalg_solve_triangular(lu, y, true);
   }
-  const Tensor y = linalg_solve_triangular(mt(LU), B, false);
-  return matmul(p, linalg_solve_triangular(mt(LU), y, true, true, true));
+  const Tensor y = linalg_solve_triangular(mt(lu), b, false);
+  return matmul(p, linalg_solve_triangular(mt(lu), y, true, true, true));
 }
 
 }  // namespace flambeau::ops

@@ -53,6 +53,8 @@ CALLS = {
     "cat": lambda f, m: f([m.t(3, 4), m.t(3, 4)]),
     "channel_shuffle": lambda f, m: f(m.t(1, 4, 3, 3), 2),
     "chunk": lambda f, m: f(m.t(4, 4), 2),
+    "cholesky_inverse": lambda f, m: f(m.eye(3)),
+    "cholesky_solve": lambda f, m: f(m.t(3, 2), m.eye(3)),
     "clamp": lambda f, m: f(m.t(3, 4), 0.25, 0.75),
     "col2im": lambda f, m: f(m.t(1, 4, 9), (4, 4), 2),
     "column_stack": lambda f, m: f([m.t(3, 4), m.t(3, 4)]),
@@ -103,10 +105,35 @@ CALLS = {
     "kthvalue": lambda f, m: f(m.t(3, 4), 1),
     "layer_norm": lambda f, m: f(m.t(3, 4), (4,), m.t(4), m.t(4)),
     "lerp": lambda f, m: f(m.t(3, 4), m.t(3, 4), 0.5),
+    "linalg_cholesky": lambda f, m: f(m.eye(3)),
+    "linalg_cholesky_ex": lambda f, m: f(m.eye(3)),
+    "linalg_cond": lambda f, m: f(m.eye(3)),
+    "linalg_cond_named": lambda f, m: f(m.eye(3), "fro"),
+    "linalg_cross": lambda f, m: f(m.t(4, 3), m.t(4, 3)),
+    "linalg_det": lambda f, m: f(m.eye(3)),
+    "linalg_eigh": lambda f, m: f(m.eye(3)),
+    "linalg_eigvalsh": lambda f, m: f(m.eye(3)),
+    "linalg_inv": lambda f, m: f(m.eye(3)),
+    "linalg_inv_ex": lambda f, m: f(m.eye(3)),
+    "linalg_lstsq": lambda f, m: f(m.eye(3), m.t(3, 2)),
+    "linalg_lu": lambda f, m: f(m.eye(3)),
+    "linalg_lu_factor": lambda f, m: f(m.eye(3)),
+    "linalg_lu_factor_ex": lambda f, m: f(m.eye(3)),
+    "linalg_lu_solve": lambda f, m: f(m.eye(3), m.i(3).int(), m.t(3, 2)),
+    "linalg_matrix_norm": lambda f, m: f(m.t(3, 4), 1),
+    "linalg_matrix_power": lambda f, m: f(m.eye(3), 2),
+    "linalg_matrix_rank": lambda f, m: f(m.eye(3)),
+    "linalg_multi_dot": lambda f, m: f([m.t(3, 4), m.t(4, 2)]),
+    "linalg_norm_named": lambda f, m: f(m.t(3, 4), "fro"),
+    "linalg_slogdet": lambda f, m: f(m.eye(3)),
+    "linalg_solve": lambda f, m: f(m.eye(3), m.t(3, 2)),
+    "linalg_solve_ex": lambda f, m: f(m.eye(3), m.t(3, 2)),
+    "linalg_solve_triangular": lambda f, m: f(m.eye(3), m.t(3, 2), upper=True),
     "linear": lambda f, m: f(m.t(3, 4), m.t(2, 4), m.t(2)),
     "local_response_norm": lambda f, m: f(m.t(2, 4, 3), 3),
     "log_softmax": lambda f, m: f(m.t(3, 4), 1),
     "logcumsumexp": lambda f, m: f(m.t(3, 4), 0),
+    "logdet": lambda f, m: f(m.eye(3)),
     "logsumexp": lambda f, m: f(m.t(3, 4), 0),
     "lp_pool1d": lambda f, m: f(m.t(1, 2, 6), 2.0, 2),
     "lp_pool2d": lambda f, m: f(m.t(1, 2, 4, 4), 2.0, 2),
@@ -135,6 +162,7 @@ CALLS = {
     "narrow": lambda f, m: f(m.t(3, 4), 0, 0, 2),
     "nll_loss": lambda f, m: f(m.t(3, 4), m.i(3)),
     "norm": lambda f, m: f(m.t(3, 4)),
+    "norm_named": lambda f, m: f(m.t(3, 4), "fro"),
     "one_hot": lambda f, m: f(m.i(3)),
     "outer": lambda f, m: f(m.t(3), m.t(4)),
     "pad": lambda f, m: f(m.t(3, 4), (1, 1)),
@@ -212,6 +240,11 @@ class Maker:
     def like(self, *shape):
         """A float operand of the first one's dtype, where PyTorch takes no other."""
         return self._full(shape, 0.5, "float32" if self.variant == "float32" else self.lower)
+
+    def eye(self, n):
+        """A float operand that has every factor."""
+        t = self.t(n, n)
+        return self.torch.eye(n, dtype=t.dtype, device=self.device)
 
     def s(self, *shape):
         """State that stays float32."""

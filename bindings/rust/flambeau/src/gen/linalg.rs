@@ -291,11 +291,11 @@ pub fn linalg_cholesky_ex_with(
     upper: bool,
     check_errors: bool,
 ) -> Result<(Tensor, Tensor)> {
-    let mut out_L = null_mut();
+    let mut out_l = null_mut();
     let mut out_info = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_cholesky_ex(a.raw(), i32::from(upper), i32::from(check_errors), &mut out_L, &mut out_info))? };
-    Ok(unsafe { (made(out_L)?, made(out_info)?) })
+    unsafe { check(sys::flam_linalg_cholesky_ex(a.raw(), i32::from(upper), i32::from(check_errors), &mut out_l, &mut out_info))? };
+    Ok(unsafe { (made(out_l)?, made(out_info)?) })
 }
 
 /// Orthogonal matrix and upper triangle whose product is the matrix, by Householder's
@@ -325,11 +325,11 @@ pub fn linalg_qr(a: &Tensor) -> Result<(Tensor, Tensor)> {
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012, On evaluating higher-order derivatives of the QR decomposition; Roberts and Roberts, 2020, arXiv 2009.10071.
 pub fn linalg_qr_with(a: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
     let mode = c_text(mode)?;
-    let mut out_Q = null_mut();
-    let mut out_R = null_mut();
+    let mut out_q = null_mut();
+    let mut out_r = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_qr(a.raw(), mode.as_ptr(), &mut out_Q, &mut out_R))? };
-    Ok(unsafe { (made(out_Q)?, made(out_R)?) })
+    unsafe { check(sys::flam_linalg_qr(a.raw(), mode.as_ptr(), &mut out_q, &mut out_r))? };
+    Ok(unsafe { (made(out_q)?, made(out_r)?) })
 }
 
 /// Eigenvalues and eigenvectors of a symmetric matrix, `A = V diag(values) V^T`.
@@ -423,12 +423,12 @@ pub fn linalg_svd_with(
     driver: Option<&str>,
 ) -> Result<(Tensor, Tensor, Tensor)> {
     let driver = driver.map(c_text).transpose()?;
-    let mut out_U = null_mut();
-    let mut out_S = null_mut();
-    let mut out_Vh = null_mut();
+    let mut out_u = null_mut();
+    let mut out_s = null_mut();
+    let mut out_vh = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_svd(a.raw(), i32::from(full_matrices), driver.as_ref().map_or(null(), |v| v.as_ptr()), &mut out_U, &mut out_S, &mut out_Vh))? };
-    Ok(unsafe { (made(out_U)?, made(out_S)?, made(out_Vh)?) })
+    unsafe { check(sys::flam_linalg_svd(a.raw(), i32::from(full_matrices), driver.as_ref().map_or(null(), |v| v.as_ptr()), &mut out_u, &mut out_s, &mut out_vh))? };
+    Ok(unsafe { (made(out_u)?, made(out_s)?, made(out_vh)?) })
 }
 
 /// Singular values.
@@ -838,11 +838,11 @@ pub fn linalg_lu_factor(a: &Tensor) -> Result<(Tensor, Tensor)> {
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
 pub fn linalg_lu_factor_with(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
-    let mut out_LU = null_mut();
+    let mut out_lu = null_mut();
     let mut out_pivots = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_lu_factor(a.raw(), i32::from(pivot), &mut out_LU, &mut out_pivots))? };
-    Ok(unsafe { (made(out_LU)?, made(out_pivots)?) })
+    unsafe { check(sys::flam_linalg_lu_factor(a.raw(), i32::from(pivot), &mut out_lu, &mut out_pivots))? };
+    Ok(unsafe { (made(out_lu)?, made(out_pivots)?) })
 }
 
 /// The factors of `linalg_lu_factor`, with a number per matrix that says whether U is
@@ -876,12 +876,12 @@ pub fn linalg_lu_factor_ex_with(
     pivot: bool,
     check_errors: bool,
 ) -> Result<(Tensor, Tensor, Tensor)> {
-    let mut out_LU = null_mut();
+    let mut out_lu = null_mut();
     let mut out_pivots = null_mut();
     let mut out_info = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_lu_factor_ex(a.raw(), i32::from(pivot), i32::from(check_errors), &mut out_LU, &mut out_pivots, &mut out_info))? };
-    Ok(unsafe { (made(out_LU)?, made(out_pivots)?, made(out_info)?) })
+    unsafe { check(sys::flam_linalg_lu_factor_ex(a.raw(), i32::from(pivot), i32::from(check_errors), &mut out_lu, &mut out_pivots, &mut out_info))? };
+    Ok(unsafe { (made(out_lu)?, made(out_pivots)?, made(out_info)?) })
 }
 
 /// A permutation, a lower and an upper triangle whose product is the matrix.
@@ -908,12 +908,12 @@ pub fn linalg_lu(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 ///
 /// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
 pub fn linalg_lu_with(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
-    let mut out_P = null_mut();
-    let mut out_L = null_mut();
-    let mut out_U = null_mut();
+    let mut out_p = null_mut();
+    let mut out_l = null_mut();
+    let mut out_u = null_mut();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_linalg_lu(a.raw(), i32::from(pivot), &mut out_P, &mut out_L, &mut out_U))? };
-    Ok(unsafe { (made(out_P)?, made(out_L)?, made(out_U)?) })
+    unsafe { check(sys::flam_linalg_lu(a.raw(), i32::from(pivot), &mut out_p, &mut out_l, &mut out_u))? };
+    Ok(unsafe { (made(out_p)?, made(out_l)?, made(out_u)?) })
 }
 
 /// Solution of a system of equations whose matrix `linalg_lu_factor` has factored.
