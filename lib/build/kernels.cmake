@@ -16,6 +16,15 @@ separate_arguments(optimize UNIX_COMMAND "${FLAM_KERNEL_OPTIMIZE}")
 set(kernel_options ${optimize} -fno-math-errno -fno-trapping-math -ffp-contract=off)
 # gcc 12 takes a vector that is filled lane by lane for an uninitialised one.
 list(APPEND kernel_options -Wno-maybe-uninitialized)
+# Loops around options that a whole launch shares become one vector loop for each choice, and lanes
+# of sums stay in registers; everywhere it would only make the library larger.
+function(flam_optimize files)
+  set(chosen ${FLAM_KERNEL_SOURCES})
+  list(FILTER chosen INCLUDE REGEX "/(${files})\\.kernel\\.cc$")
+  set_source_files_properties(${chosen} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+endfunction()
+flam_optimize("optimizer[a-z_]*|random" -funswitch-loops)
+flam_optimize("fold|row" -funswitch-loops -fpeel-loops)
 
 function(flam_kernels target rank)
   add_library(flambeau_kernels_${target} OBJECT ${FLAM_KERNEL_SOURCES})

@@ -199,8 +199,10 @@ template <class F, class T> void index_entry(void*, const void* p) {
     if (!listed(a, d) && a.dst_stride[d] && (split < 0 || a.size[d] > a.size[split])) split = d;
   }
   if (split < 0) return index_range<F, T>(a, 0, a.numel);
-  const int64_t others = a.numel / a.size[split];
-  parallel_for(a.size[split], 16384 / others + 1, [&](int64_t begin, int64_t end) {
+  // Every part walks all the indices, so there are no more parts than threads.
+  const int64_t others = a.numel / a.size[split], threads = get_num_threads();
+  const int64_t share = (a.size[split] + threads - 1) / threads, least = 16384 / others + 1;
+  parallel_for(a.size[split], share > least ? share : least, [&](int64_t begin, int64_t end) {
     IndexArgs part = a;
     part.size[split] = end - begin;
     part.numel = others * (end - begin);

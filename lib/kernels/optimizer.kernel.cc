@@ -31,6 +31,7 @@ template <class T> struct Sgd {
 };
 
 template <class T> struct Adam {
+  static constexpr bool has_third = true;
   using V = Compute<T>;
   Gradient<V> gradient;
   V toward, beta2, rest2, eps, shrink, step_size, root_correction;

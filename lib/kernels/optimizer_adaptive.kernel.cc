@@ -4,6 +4,7 @@
 namespace flambeau::FLAM_TARGET {
 
 template <class T> struct RmsProp {
+  static constexpr bool has_third = true;
   using V = Compute<T>;
   Gradient<V> gradient;
   V lr, alpha, rest, eps, momentum;

@@ -23,6 +23,9 @@ template <class T> FLAM_FN Values<T> values_at(const ListEntry& e, int64_t i) {
 
 FLAM_FN double rate_of(const ListArgs& a) { return a.lr ? double(*a.lr) : a.options[kOptLr]; }
 
+// Whether a rule knows the third state, which few programs ask for.
+template <class R> inline constexpr bool kHasThird = requires { R::has_third; };
+
 // What most rules do to a gradient before they use it.
 template <class V> struct Gradient {
   V decay, sign, unscale;
@@ -33,7 +36,7 @@ template <class V> struct Gradient {
         unscale(a.grad_scale ? V(*a.grad_scale) : V(1)) {}
 
   FLAM_FN V operator()(V g, V p) const {
-    g = g / unscale * sign;
+    g = (unscale != 1 ? g / unscale : g) * sign;
     return decay != 0 ? g + decay * p : g;
   }
 };
@@ -95,6 +98,14 @@ template <class Count> void count_entry(void* stream, const void* p) {
 
 #else
 
+template <class Rule, class T>
+FLAM_FN int update_all(const Rule& rule, const Values<T>& at, int64_t n) {
+  int bad = 0;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) bad |= rule.update(at, i);
+  return bad;
+}
+
 template <template <class> class Rule, class T> void list_entry(void*, const void* p) {
   const ListArgs& a = *static_cast<const ListArgs*>(p);
   if (a.found_inf && *a.found_inf != 0) return;
@@ -105,9 +116,10 @@ template <template <class> class Rule, class T> void list_entry(void*, const voi
       const Rule<T> rule(a, e);
       const Values<T> at = values_at<T>(e, first);
       const int64_t n = e.numel - first < kListChunk ? e.numel - first : kListChunk;
-      int bad = 0;
-#pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) bad |= rule.update(at, i);
+      // A loop that stores what may be absent is no vector loop.
+      const int bad = kHasThird<Rule<T>> && at.third
+                          ? update_all(rule, at, n)
+                          : update_all(rule, Values<T>{at.param, at.grad, at.first, at.second, nullptr}, n);
       for (float* mark : {a.mark_inf, e.step}) {
         if (!bad) break;
         const float one = 1;

@@ -4,9 +4,9 @@
 // position's highest bit, for its lower bits.
 #include "kernels/random.h"
 
-#include "kernels/math.h"
 #include "kernels/philox.h"
 #include "kernels/report_device.h"
+#include "kernels/turns.h"
 #if !defined(FLAM_DEVICE_SOURCE)
 #include "base/thread_pool.h"
 #endif
@@ -47,9 +47,9 @@ template <class T> struct Normal {
     for (int j = 0; j < 4; j += 2) {
       const V u = V(1) - unit<V>(d.high.word[j], d.low.word[j]);
       const V radius = sqrt(V(-2) * log(u)) * V(a.params[1]);
-      const V angle = V(6.283185307179586) * unit<V>(d.high.word[j + 1], d.low.word[j + 1]);
-      out[j] = narrow<T>(radius * cos(angle) + V(a.params[0]));
-      out[j + 1] = narrow<T>(radius * sin(angle) + V(a.params[0]));
+      const V turns = unit<V>(d.high.word[j + 1], d.low.word[j + 1]);
+      out[j] = narrow<T>(radius * cos_turns(turns) + V(a.params[0]));
+      out[j + 1] = narrow<T>(radius * sin_turns(turns) + V(a.params[0]));
     }
   }
 };
@@ -100,20 +100,16 @@ template <class T> struct Dropout {
 template <template <class> class F, class T>
 inline constexpr bool kTakesLow = kIsDouble<T> || std::is_same_v<F<T>, Randint<T>>;
 
-// The four elements of counter `c`, as far as they exist.
 template <template <class> class F, class T>
-FLAM_FN void draw_four(const RandomArgs& a, RandomState s, int64_t c, T* made) {
-  const int64_t first = c / kAcross * kTile + c % kAcross;
+inline constexpr bool kTakesInput =
+    std::is_same_v<F<T>, Bernoulli<T>> || std::is_same_v<F<T>, Dropout<T>>;
+
+// The four elements of counter `c`, from the four of the input.
+template <template <class> class F, class T>
+FLAM_FN void draw_four(const RandomArgs& a, RandomState s, int64_t c, const T* in, T* made) {
   Draw d{philox(s.seed, s.offset, uint64_t(c)), {}};
   if constexpr (kTakesLow<F, T>) d.low = philox(s.seed, s.offset, uint64_t(c) | uint64_t(1) << 63);
-  T in[4] = {};
-  if (a.input) {
-    for (int j = 0; j < 4; ++j) {
-      const int64_t i = first + j * kAcross;
-      if (i < a.numel) in[j] = reinterpret_cast<const T*>(a.input)[i];
-    }
-  }
-  F<T>{}(a, d, a.input ? in : nullptr, made);
+  F<T>{}(a, d, in, made);
 }
 
 #if defined(FLAM_DEVICE_SOURCE)
@@ -123,9 +119,13 @@ template <template <class> class F, class T> __global__ void random_kernel(Rando
   const int64_t counters = (a.numel + kTile - 1) / kTile * kAcross,
                 step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t c = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; c < counters; c += step) {
-    T made[4];
-    draw_four<F, T>(a, s, c, made);
     const int64_t first = c / kAcross * kTile + c % kAcross;
+    T in[4] = {}, made[4];
+    for (int j = 0; a.input && j < 4; ++j) {
+      const int64_t i = first + j * kAcross;
+      if (i < a.numel) in[j] = reinterpret_cast<const T*>(a.input)[i];
+    }
+    draw_four<F, T>(a, s, c, a.input ? in : nullptr, made);
     for (int j = 0; j < 4; ++j) {
       if (first + j * kAcross < a.numel) reinterpret_cast<T*>(a.out)[first + j * kAcross] = made[j];
     }
@@ -155,23 +155,35 @@ template <class F, class T> void range_entry(void* stream, const void* p) {
 
 #else
 
-template <template <class> class F, class T> void random_entry(void*, const void* p) {
-  const RandomArgs& a = *static_cast<const RandomArgs*>(p);
-  const RandomState s = a.cell ? *a.cell : a.state;
-  T* out = reinterpret_cast<T*>(a.out);
-  parallel_for((a.numel + kTile - 1) / kTile, 64, [&](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) {
-      T made[4][kAcross];
-#pragma GCC ivdep
-      for (int k = 0; k < kAcross; ++k) {
-        T four[4];
-        draw_four<F, T>(a, s, tile * kAcross + k, four);
-        for (int j = 0; j < 4; ++j) made[j][k] = four[j];
-      }
-      const int64_t left = a.numel - tile * kTile;
-      memcpy(static_cast<void*>(out + tile * kTile), made,
-             sizeof(T) * size_t(left < kTile ? left : kTile));
+// Tiles [begin, end): whole ones in buffers, of which as much is moved as exists.
+template <template <class> class F, class T, bool Input>
+void random_tiles(const RandomArgs& a, RandomState s, int64_t begin, int64_t end) {
+  T in[4][kAcross] = {}, made[4][kAcross];
+  for (int64_t tile = begin; tile < end; ++tile) {
+    const int64_t left = a.numel - tile * kTile;
+    const size_t bytes = sizeof(T) * size_t(left < kTile ? left : kTile);
+    if constexpr (Input) {
+      memcpy(static_cast<void*>(in), reinterpret_cast<const T*>(a.input) + tile * kTile, bytes);
     }
+#pragma GCC ivdep
+    for (int k = 0; k < kAcross; ++k) {
+      T given[4], four[4];
+      for (int j = 0; j < 4; ++j) given[j] = in[j][k];
+      draw_four<F, T>(a, s, tile * kAcross + k, Input ? given : nullptr, four);
+      for (int j = 0; j < 4; ++j) made[j][k] = four[j];
+    }
+    memcpy(static_cast<void*>(reinterpret_cast<T*>(a.out) + tile * kTile), made, bytes);
+  }
+}
+
+template <template <class> class F, class T> void random_entry(void*, const void* p) {
+  const RandomArgs a = *static_cast<const RandomArgs*>(p);
+  const RandomState s = a.cell ? *a.cell : a.state;
+  parallel_for((a.numel + kTile - 1) / kTile, 64, [&](int64_t begin, int64_t end) {
+    if constexpr (kTakesInput<F, T>) {
+      if (a.input) return random_tiles<F, T, true>(a, s, begin, end);
+    }
+    random_tiles<F, T, false>(a, s, begin, end);
   });
 }
 

@@ -99,13 +99,17 @@ template <class T> struct SortLine {
     for (int64_t i = 0; at && i < a.count; ++i) at[i] = int64_t(x[i].at);
   }
 
+  // Items as wide as positions are moved between a scratch and where the positions go: each is read
+  // before its position takes its place.
   void all() const {
-    const Scratch memory(size_t(a.n) * 2 * sizeof(Item));
+    const bool lodged = sizeof(Item) == sizeof(int64_t) && at && a.count == a.n;
+    const Scratch memory(size_t(a.n) * (lodged ? 1 : 2) * sizeof(Item));
     Item* x = memory.as<Item>();
+    Item* spare = lodged ? reinterpret_cast<Item*>(at) : x + a.n;
     parallel_for(a.n, 65536, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) x[i] = {key(i), uint32_t(i)};
     });
-    const Item* sorted = sort_items(x, x + a.n, a.n);
+    const Item* sorted = sort_items(x, spare, a.n);
     parallel_for(a.count, 65536, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const uint32_t from = sorted[first + i].at;

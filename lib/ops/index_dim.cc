@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/indices.h"
+#include "ops/into.h"
 
 namespace flambeau::ops {
 
@@ -60,9 +61,9 @@ struct EmbeddingBackward {
   std::optional<int64_t> padding;
   static constexpr auto name = "EmbeddingBackward0";
   Tensors operator()(const Tensor& dy) const {
-    Tensor dw = zeros(sizes, dy.dtype(), dy.device());
-    const Tensor rows = ravel(index);
-    dw = index_add(dw, 0, rows, reshape(dy, Dims{rows.numel(), sizes[1]}), 1);
+    const Tensor dw = zeros(sizes, dy.dtype(), dy.device());
+    const Tensor rows = ravel(index), source = reshape(dy, Dims{rows.numel(), sizes[1]});
+    into(dw, "index_add_", Into::inplace, [&] { return index_add(dw, 0, rows, source, 1); });
     if (padding) zero_(select(dw, 0, *padding));
     return {Tensor(), dw};
   }
