@@ -23,7 +23,7 @@ function(flam_optimize files)
   list(FILTER chosen INCLUDE REGEX "/(${files})\\.kernel\\.cc$")
   set_source_files_properties(${chosen} PROPERTIES COMPILE_OPTIONS "${ARGN}")
 endfunction()
-flam_optimize("optimizer[a-z_]*|random" -funswitch-loops)
+flam_optimize("optimizer[a-z_]*" -funswitch-loops)
 flam_optimize("fold|row" -funswitch-loops -fpeel-loops)
 
 function(flam_kernels target rank)

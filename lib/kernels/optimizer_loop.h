@@ -117,9 +117,10 @@ template <template <class> class Rule, class T> void list_entry(void*, const voi
       const Values<T> at = values_at<T>(e, first);
       const int64_t n = e.numel - first < kListChunk ? e.numel - first : kListChunk;
       // A loop that stores what may be absent is no vector loop.
-      const int bad = kHasThird<Rule<T>> && at.third
-                          ? update_all(rule, at, n)
-                          : update_all(rule, Values<T>{at.param, at.grad, at.first, at.second, nullptr}, n);
+      const int bad =
+          kHasThird<Rule<T>> && at.third
+              ? update_all(rule, at, n)
+              : update_all(rule, Values<T>{at.param, at.grad, at.first, at.second, nullptr}, n);
       for (float* mark : {a.mark_inf, e.step}) {
         if (!bad) break;
         const float one = 1;

@@ -19,6 +19,9 @@ FLAM_PHILOX_FN Words philox(uint64_t seed, uint64_t offset, uint64_t position) {
   uint32_t key0 = uint32_t(seed), key1 = uint32_t(seed >> 32);
   uint32_t c0 = uint32_t(position), c1 = uint32_t(position >> 32);
   uint32_t c2 = uint32_t(offset), c3 = uint32_t(offset >> 32);
+#if !defined(__CUDACC__)
+#pragma GCC unroll 10  // so that a loop over counters can be a vector loop
+#endif
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = uint64_t(0xd2511f53u) * c0, b = uint64_t(0xcd9e8d57u) * c2;
     c0 = uint32_t(b >> 32) ^ c1 ^ key0;

@@ -4,6 +4,7 @@
 // position's highest bit, for its lower bits.
 #include "kernels/random.h"
 
+#include "kernels/math.h"
 #include "kernels/philox.h"
 #include "kernels/report_device.h"
 #include "kernels/turns.h"
@@ -31,12 +32,20 @@ struct Draw {
   Words high, low;  // low: only for double and wide ranges
 };
 
+// A loop over counters is a vector loop only without one inside.
+template <class F> FLAM_FN void each_of_four(const F& f) {
+  f(0);
+  f(1);
+  f(2);
+  f(3);
+}
+
 template <class T> struct Uniform {
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
     using V = Compute<T>;
     const V from = V(a.params[0]), width = V(a.params[1]) - from;
-    for (int j = 0; j < 4; ++j)
-      out[j] = narrow<T>(from + width * unit<T>(d.high.word[j], d.low.word[j]));
+    each_of_four(
+        [&](int j) { out[j] = narrow<T>(from + width * unit<T>(d.high.word[j], d.low.word[j])); });
   }
 };
 
@@ -44,23 +53,27 @@ template <class T> struct Uniform {
 template <class T> struct Normal {
   using V = std::conditional_t<kIsDouble<T>, double, float>;
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
-    for (int j = 0; j < 4; j += 2) {
-      const V u = V(1) - unit<V>(d.high.word[j], d.low.word[j]);
-      const V radius = sqrt(V(-2) * log(u)) * V(a.params[1]);
-      const V turns = unit<V>(d.high.word[j + 1], d.low.word[j + 1]);
-      out[j] = narrow<T>(radius * cos_turns(turns) + V(a.params[0]));
-      out[j + 1] = narrow<T>(radius * sin_turns(turns) + V(a.params[0]));
-    }
+    make_two(a, d, 0, out);
+    make_two(a, d, 2, out);
+  }
+
+ private:
+  FLAM_FN static void make_two(const RandomArgs& a, const Draw& d, int j, T* out) {
+    const V u = V(1) - unit<V>(d.high.word[j], d.low.word[j]);
+    const V radius = sqrt(V(-2) * log(u)) * V(a.params[1]);
+    const V turns = unit<V>(d.high.word[j + 1], d.low.word[j + 1]);
+    out[j] = narrow<T>(radius * cos_turns(turns) + V(a.params[0]));
+    out[j + 1] = narrow<T>(radius * sin_turns(turns) + V(a.params[0]));
   }
 };
 
 template <class T> struct Exponential {
   using V = std::conditional_t<kIsDouble<T>, double, float>;
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
-    for (int j = 0; j < 4; ++j) {
+    each_of_four([&](int j) {
       const V u = V(1) - unit<V>(d.high.word[j], d.low.word[j]);
       out[j] = narrow<T>(-log(u) / V(a.params[0]));
-    }
+    });
   }
 };
 
@@ -68,21 +81,21 @@ FLAM_FN bool happens(uint32_t word, double p) { return double(word) * 0x1p-32 < 
 
 template <class T> struct Bernoulli {
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T* in, T* out) const {
-    for (int j = 0; j < 4; ++j) {
-      const double p = in ? double(load(in + j)) : a.params[0];
+    each_of_four([&](int j) {
+      const double p = a.input ? double(load(in + j)) : a.params[0];
       out[j] = narrow<T>(Compute<T>(happens(d.high.word[j], p)));
-    }
+    });
   }
 };
 
 template <class T> struct Randint {
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
-    for (int j = 0; j < 4; ++j) {
+    each_of_four([&](int j) {
       const uint64_t wide = uint64_t(d.high.word[j]) << 32 | d.low.word[j];
       const uint64_t drawn =
           a.range >> 32 ? wide % a.range : (uint64_t(d.high.word[j]) * a.range) >> 32;
       out[j] = narrow<T>(Compute<T>(int64_t(uint64_t(a.low) + drawn)));
-    }
+    });
   }
 };
 
@@ -90,19 +103,15 @@ template <class T> struct Dropout {
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T* in, T* out) const {
     using V = Compute<T>;
     const V scale = V(a.params[0] < 1 ? 1 / (1 - a.params[0]) : 0);
-    for (int j = 0; j < 4; ++j) {
+    each_of_four([&](int j) {
       const V kept = happens(d.high.word[j], a.params[0]) ? V(0) : scale;
       out[j] = narrow<T>(load(in + j) * kept);
-    }
+    });
   }
 };
 
 template <template <class> class F, class T>
 inline constexpr bool kTakesLow = kIsDouble<T> || std::is_same_v<F<T>, Randint<T>>;
-
-template <template <class> class F, class T>
-inline constexpr bool kTakesInput =
-    std::is_same_v<F<T>, Bernoulli<T>> || std::is_same_v<F<T>, Dropout<T>>;
 
 // The four elements of counter `c`, from the four of the input.
 template <template <class> class F, class T>
@@ -125,7 +134,7 @@ template <template <class> class F, class T> __global__ void random_kernel(Rando
       const int64_t i = first + j * kAcross;
       if (i < a.numel) in[j] = reinterpret_cast<const T*>(a.input)[i];
     }
-    draw_four<F, T>(a, s, c, a.input ? in : nullptr, made);
+    draw_four<F, T>(a, s, c, in, made);
     for (int j = 0; j < 4; ++j) {
       if (first + j * kAcross < a.numel) reinterpret_cast<T*>(a.out)[first + j * kAcross] = made[j];
     }
@@ -156,20 +165,20 @@ template <class F, class T> void range_entry(void* stream, const void* p) {
 #else
 
 // Tiles [begin, end): whole ones in buffers, of which as much is moved as exists.
-template <template <class> class F, class T, bool Input>
+template <template <class> class F, class T>
 void random_tiles(const RandomArgs& a, RandomState s, int64_t begin, int64_t end) {
   T in[4][kAcross] = {}, made[4][kAcross];
   for (int64_t tile = begin; tile < end; ++tile) {
     const int64_t left = a.numel - tile * kTile;
     const size_t bytes = sizeof(T) * size_t(left < kTile ? left : kTile);
-    if constexpr (Input) {
+    if (a.input) {
       memcpy(static_cast<void*>(in), reinterpret_cast<const T*>(a.input) + tile * kTile, bytes);
     }
 #pragma GCC ivdep
     for (int k = 0; k < kAcross; ++k) {
       T given[4], four[4];
       for (int j = 0; j < 4; ++j) given[j] = in[j][k];
-      draw_four<F, T>(a, s, tile * kAcross + k, Input ? given : nullptr, four);
+      draw_four<F, T>(a, s, tile * kAcross + k, given, four);
       for (int j = 0; j < 4; ++j) made[j][k] = four[j];
     }
     memcpy(static_cast<void*>(reinterpret_cast<T*>(a.out) + tile * kTile), made, bytes);
@@ -179,12 +188,8 @@ void random_tiles(const RandomArgs& a, RandomState s, int64_t begin, int64_t end
 template <template <class> class F, class T> void random_entry(void*, const void* p) {
   const RandomArgs a = *static_cast<const RandomArgs*>(p);
   const RandomState s = a.cell ? *a.cell : a.state;
-  parallel_for((a.numel + kTile - 1) / kTile, 64, [&](int64_t begin, int64_t end) {
-    if constexpr (kTakesInput<F, T>) {
-      if (a.input) return random_tiles<F, T, true>(a, s, begin, end);
-    }
-    random_tiles<F, T, false>(a, s, begin, end);
-  });
+  parallel_for((a.numel + kTile - 1) / kTile, 64,
+               [&](int64_t begin, int64_t end) { random_tiles<F, T>(a, s, begin, end); });
 }
 
 template <class F, class T> void range_entry(void*, const void* p) {

@@ -1,4 +1,5 @@
-"""Models and large ops beside PyTorch: python models.py [--rounds N] [--seconds S] [--only WORDS] [--write]
+"""Models and large ops beside PyTorch: python models.py [--rounds N] [--seconds S] [--only WORDS]
+[--write]
 
 Every workload of workloads.py runs in processes of its own, ours and PyTorch's in turn, several
 rounds over, each on one thread. The table has medians: a process' own time, whose ratio the bar

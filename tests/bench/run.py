@@ -25,9 +25,9 @@ def main() -> int:
         print(f"\n== {name}", flush=True)
         if subprocess.run(command, cwd=ROOT, env=env).returncode:
             failed.append(name)
-    for script in sorted(BENCH.glob("*_bench.py")):
+    for script in [BENCH / "models.py", *sorted(BENCH.glob("*_bench.py"))]:
         print(f"\n== {script.stem}", flush=True)
-        if subprocess.run([sys.executable, str(script)], cwd=ROOT).returncode:
+        if subprocess.run([sys.executable, str(script)], cwd=ROOT, env=env).returncode:
             failed.append(script.stem)
     if failed:
         print(f"\nfailed: {', '.join(failed)}")

@@ -1,8 +1,8 @@
 """One workload in a process of its own: python workload_run.py flambeau|torch NAME SECONDS
 
-Prints JSON: a step's seconds of this process' own time and of the clock, each the median over
-the steps, and the peak of memory in bytes: what the process grew by, and what flambeau's allocator held.
-A first step is not timed: it makes what later steps find.
+Prints JSON: a step's seconds of this process' own time and of the clock, each the median over the
+steps, and the peak of memory in bytes: what the process grew by, and what flambeau's allocator
+held. A first step is not timed: it makes what later steps find.
 """
 
 from __future__ import annotations
