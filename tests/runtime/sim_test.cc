@@ -291,6 +291,9 @@ TEST_F(Sim, VirtualClockGivesElapsedTime) {
 }
 
 TEST(SimConfig, MalformedTextGivesNoDevices) {
+  EXPECT_EQ(sim::parse_config("").devices, 0);
+  EXPECT_EQ(sim::parse_config("as=cuda").devices, 1);
+  EXPECT_EQ(sim::parse_config("as=cuda,devices=0").devices, 0);
   const sim::Config c = sim::parse_config("devices=2,memory=lots");
   EXPECT_EQ(c.devices, 0);
   EXPECT_NE(c.problem.find("memory=lots"), c.problem.npos);

@@ -80,6 +80,7 @@ State& state() {
 
 Config parse_config(std::string_view text) {
   Config c;
+  c.devices = !text.empty();  // who sets anything wants a device
   while (!text.empty()) {
     const size_t comma = text.find(',');
     const std::string_view item = text.substr(0, comma);

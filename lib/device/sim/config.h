@@ -1,6 +1,7 @@
 // What FLAMBEAU_SIM asks for:
 // "devices=2,memory=256MiB,as=cuda,schedule=lazy,seed=1,kernels=emu,races=error,protection=key".
-// Without it there are no simulated devices. Read once, at the first question about devices.
+// Without it there are no simulated devices; with it one, or as many as it says. Read once, at the
+// first question about devices.
 #pragma once
 #include <cstddef>
 #include <cstdint>
