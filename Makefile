@@ -11,8 +11,8 @@ PREFIX ?= /usr/local
 BUILD := lib/build/build.sh
 VENV := .venv/bin
 
-.PHONY: help doctor build demo test lint fmt gen gen-check size asan tsan bench gpu-check install wheel setup \
-        clean distclean
+.PHONY: help doctor build demo test lint fmt gen gen-check size asan tsan bench test-torch torch-env gpu-check install \
+        wheel setup clean distclean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,14 @@ bench: ## time ops and training steps, beside PyTorch and NumPy where they are f
 	@$(BUILD) $(PRESET) $(CUDA) bench flambeau flambeau_python
 	@$(VENV)/python tests/bench/run.py
 
+test-torch: ## every row of the op table beside PyTorch: TORCH_PYTHON's, else .venv-torch's
+	@$(BUILD) $(PRESET) $(CUDA) flambeau flambeau_python
+	@$(VENV)/python tests/torch/run.py
+
+torch-env: setup ## PyTorch with pip into .venv-torch (some GB), for test-torch
+	@$(VENV)/python -m venv .venv-torch
+	@.venv-torch/bin/python -m pip install --disable-pip-version-check torch numpy
+
 gpu-check: ## on a machine with a GPU: every suite on it, one JSON and a table in build/gpu_check
 	@python3 tests/gpu_check/run.py build/gpu_check
 
@@ -82,4 +90,4 @@ clean: ## remove what was built
 	@rm -rf build dist bindings/rust/target
 
 distclean: clean ## remove what was built and what was fetched
-	@rm -rf .venv
+	@rm -rf .venv .venv-torch

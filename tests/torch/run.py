@@ -1,0 +1,74 @@
+"""Compares the op table, and what torch has beside ops, with PyTorch: `make test-torch`.
+
+    python tests/torch/run.py [--rows NAME,...] [--all]
+
+PyTorch is that of the interpreter named by TORCH_PYTHON, else of .venv-torch, and is imported here
+beside flambeau. Fails on differences that differences.py does not name, and on names there that
+no longer differ. --all prints every difference, --rows looks at some rows only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ABOUT = (
+    "import sys, torch, pathlib; "
+    "print(*sys.version_info[:2], pathlib.Path(torch.__file__).parents[1])"
+)
+OFFER = """no PyTorch to compare with: {why}
+  make torch-env                  installs it into .venv-torch (some GB), or
+  make test-torch TORCH_PYTHON=...  names an interpreter that has it"""
+
+
+def torch_folder():
+    """Where the PyTorch of another interpreter lies, if this one can import it."""
+    python = os.environ.get("TORCH_PYTHON") or str(ROOT / ".venv-torch" / "bin" / "python")
+    try:
+        asked = subprocess.run([python, "-c", ABOUT], capture_output=True, text=True)
+    except OSError as e:
+        raise SystemExit(OFFER.format(why=e)) from None
+    if asked.returncode:
+        raise SystemExit(OFFER.format(why=f"{python} cannot import torch"))
+    major, minor, folder = asked.stdout.strip().split(" ", 2)
+    if (int(major), int(minor)) != sys.version_info[:2]:
+        raise SystemExit(OFFER.format(why=f"{python} is Python {major}.{minor}, not this version"))
+    return folder
+
+
+def load():
+    """flambeau and PyTorch in one process: PyTorch's packages come after those of this one."""
+    sys.path[:0] = [str(ROOT), str(ROOT / "bindings" / "python"), str(ROOT / "tests" / "ops")]
+    sys.path.append(torch_folder())
+    import flambeau
+    import torch
+
+    torch.set_num_threads(1)
+    return flambeau, torch
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    here = str(pathlib.Path(__file__).resolve().parent)
+    sys.path[:] = [p for p in sys.path if p != here]
+    flambeau, torch = load()
+    from tests.torch import expressions, report, walk
+    from tests.torch.library import Library
+
+    ours, theirs = Library(flambeau), Library(torch, flambeau)
+    chosen = [r for r in options.rows.split(",") if r]
+    found = walk.everything(ours, theirs, chosen)
+    if not chosen:
+        expressions.into(found, ours, theirs)
+    return report.shown(found, torch.__version__, every=options.all, whole=not chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
