@@ -202,14 +202,17 @@ void Call::convert_all(Dtype dtype) {
   for (size_t i = 0; i < in_.size(); ++i) convert(i, dtype);
 }
 
-Dtype Call::promote() {
+Dtype Call::promoted() const {
   const Dtype first = in_[0]->dtype();
   bool uniform = true;
   for (const Tensor* t : in_) {
     uniform &= !t->defined() || (t->dtype() == first && !t->is_wrapped_number());
   }
-  if (uniform) return first;
-  const Dtype dtype = result_type(in_);
+  return uniform ? first : result_type(in_);
+}
+
+Dtype Call::promote() {
+  const Dtype dtype = promoted();
   convert_all(dtype);
   return dtype;
 }
@@ -309,21 +312,10 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
     return t;
   }
 
-  Tensor y;
-  for (size_t i = 0; i < n && !y;
-       ++i) {  // the layout of the first full-sized operand, as torch does
-    const Tensor& x = *inputs[i];
-    if (x.is_contiguous() || x.dim() != int64_t(sizes.size()) ||
-        !std::equal(sizes.begin(), sizes.end(), x.sizes().begin())) {
-      continue;
-    }
-    const Tensor like = empty_like(x);
-    if (like.is_contiguous()) continue;
-    y = x.dtype() == result && x.device() == device_
-            ? like
-            : empty_strided(sizes, like.strides(), result, device_);
-  }
-  if (!y) y = flambeau::empty(sizes, result, device_);
+  bool in_c_order = true;
+  for (size_t i = 0; i < n; ++i) in_c_order &= inputs[i]->is_contiguous();
+  Tensor y = in_c_order ? flambeau::empty(sizes, result, device_)
+                        : empty_strided(sizes, dense_strides({inputs, n}, sizes), result, device_);
   run_map(name_, k, dtype, y, {inputs, n}, params);
   y.impl()->inference = modes.inference;
   return y;

@@ -46,6 +46,11 @@ class Call {
 
   // Converts all operands to one dtype, torch's promotion of them, and returns it.
   Dtype promote();
+  Dtype promoted() const;  // that dtype alone
+  // An out= destination's dtype, in which some ops compute where none is asked for; else none.
+  Dtype out_dtype() const {
+    return into_ && into_->form == Into::out ? into_->target.dtype() : Dtype::none;
+  }
   void convert(size_t i, Dtype dtype);  // differentiable
   void convert_all(Dtype dtype);
 

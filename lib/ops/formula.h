@@ -20,7 +20,8 @@ inline Tensor zeros_as(const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.d
 // Converts operands whose promoted dtype is not floating point to the default dtype, as torch's
 // unary functions do.
 inline void float_operands(Call& c) {
-  if (!is_floating(c.promote())) c.convert_all(defaults().dtype);
+  const Dtype dtype = c.promoted();
+  c.convert_all(is_floating(dtype) ? dtype : defaults().dtype);
 }
 
 inline Tensor one_minus(const Tensor& x) { return rsub(x, num(int64_t{1})); }

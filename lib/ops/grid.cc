@@ -139,6 +139,11 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, int32_t mode, int32_t pa
         "grid_sampler(): expected input and grid to have "
         "same dtype, but input has ",
         name_of(x.dtype()), " and grid has ", name_of(grid.dtype()));
+  const Dtype dtype = c[0].dtype();
+  if (dtype == Dtype::f16 || dtype == Dtype::bf16) {  // places need more digits than these have
+    const Tensor wide[] = {to_dtype(c[0], Dtype::f32), to_dtype(c[1], Dtype::f32)};
+    return to_dtype(grid_sample(wide[0], wide[1], mode, padding_mode, align_corners), dtype);
+  }
   const DimsView sizes = x.sizes().subspan(2);
   for (int64_t n : sizes) {
     check(n > 0, Code::shape,

@@ -237,6 +237,9 @@ Tensor interpolate(const Tensor& x, DimsView size, std::span<const double> scale
     check(!antialias || m.spatial == 2, Code::invalid_argument,
           "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor "
           "as input");
+    const bool bytes = x.dtype() == Dtype::u8;  // images: resampled as numbers, then rounded
+    check(bytes || is_floating(x.dtype()), Code::dtype, "\"", m.op, "\" not implemented for '",
+          name_of(x.dtype()), "'");
     SmallVector<Matrix, kConvDims> matrices;
     for (size_t d = 0; d < spatial; ++d) {
       const std::optional<double> factor =
@@ -245,7 +248,9 @@ Tensor interpolate(const Tensor& x, DimsView size, std::span<const double> scale
                                   x.sizes()[d + 2], out[d], factor}
                              .matrix());
     }
-    return resample(m.op, c[0], sizes, matrices);
+    if (!bytes) return resample(m.op, c[0], sizes, matrices);
+    const Tensor y = resample(m.op, to_dtype(c[0], Dtype::f32), sizes, matrices);
+    return to_dtype(clamp(round(y), num(int64_t{0}), num(int64_t{255})), Dtype::u8);
   }
   fail(Code::invalid_argument, "interpolate: unknown mode ", mode);
 }

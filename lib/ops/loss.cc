@@ -43,7 +43,9 @@ struct Form {
 template <Name N, class Dx, class Dt>
 Tensor loss_of(const Form& form, T input, T target, int32_t reduction, Dx dx, Dt dt) {
   check_reduction(form.op, reduction);
-  Call c{form.op, {input, target}};
+  // torch broadcasts before it promotes: a 0-d operand's dtype counts as any other's.
+  const Tensor wide = input.dim() && !target.dim() ? expand(target, Dims(input.dim(), 1)) : target;
+  Call c{form.op, {input, wide}};
   c.promote();
   Tensor losses = c.map(form.value, {c[0], c[1]}, {1, form.parameter});
   const double factor = reduction == FLAM_REDUCTION_MEAN ? 1 / double(losses.numel()) : 1;
@@ -84,6 +86,11 @@ Tensor mse_loss(T input, T target, int32_t reduction) {
 }
 
 Tensor l1_loss(T input, T target, int32_t reduction) {
+  if (!is_floating(input.dtype()) && !is_floating(target.dtype()) &&
+      input.dtype() != Dtype::boolean) {
+    check_reduction("l1_loss", reduction);
+    return reduced(abs(sub(input, target)), reduction);
+  }
   return distance_loss<"L1LossBackward0">({"l1_loss", kL1, kL1Slope}, input, target, reduction,
                                           [](T d) { return sign(d); });
 }

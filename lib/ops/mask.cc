@@ -51,16 +51,20 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
         "masked_scatter: expected self and source to have same dtypes "
         "but got ",
         name_of(x.dtype()), " and ", name_of(source.dtype()));
-  const Tensor wide = expand(mask, x.sizes());
-  const Tensor at = positions_of("masked_scatter", x, wide);
+  const Dims sizes = broadcast_shapes(x.sizes(), mask.sizes());
+  const bool grows = x.dim() != int64_t(sizes.size()) ||
+                     !std::equal(sizes.begin(), sizes.end(), x.sizes().begin());
+  const Tensor whole = grows ? expand(x, sizes) : x;
+  const Tensor wide = expand(mask, sizes);
+  const Tensor at = positions_of("masked_scatter", whole, wide);
   check(at.numel() <= source.numel(), Code::shape,
         "Number of elements of source < number of ones in mask: ", source.numel(), " and ",
         at.numel());
-  Call c{"masked_scatter", {x, wide, source}, Devices::exact};
+  Call c{"masked_scatter", {whole, wide, source}, Devices::exact};
   Tensor y = c.changeable();
   IndexTensors lists;
   const GradMode off(false);
-  for (Tensor& t : coordinates(at, x.sizes())) lists.push_back(std::move(t));
+  for (Tensor& t : coordinates(at, sizes)) lists.push_back(std::move(t));
   const Tensor used = narrow(ravel(source), 0, 0, at.numel());
   if (lists.empty()) {
     if (at.numel()) run_cast(y, reshape(used, Dims{}));

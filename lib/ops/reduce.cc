@@ -78,6 +78,7 @@ template <Name N> struct ProdBackward {
 };
 
 template <Name N> Tensor product(Call& c, std::optional<int64_t> dim, bool keepdim, Dtype dtype) {
+  if (dtype == Dtype::none) dtype = c.out_dtype();
   const Dtype result = sum_dtype(c[0].dtype(), dtype);
   if (is_floating(result)) c.convert(0, result);
   convert_terms(c, result);
@@ -92,6 +93,7 @@ template <Name N> Tensor product(Call& c, std::optional<int64_t> dim, bool keepd
 
 Tensor sum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
   Call c{"sum", {input}};
+  if (dtype == Dtype::none) dtype = c.out_dtype();
   const Dtype result = sum_dtype(c[0].dtype(), dtype);
   convert_terms(c, result);
   const Over over(c[0], dim, keepdim);

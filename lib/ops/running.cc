@@ -33,6 +33,7 @@ Tensor scanned(Call& c, const Kernel& k, int64_t dim, Dtype dtype, bool backward
 Tensor running_sum(const Tensor& input, int64_t dim, Dtype dtype, bool backwards) {
   const int64_t d = wrap_dim(dim, input.dim());
   Call c{"cumsum", {input}};
+  if (dtype == Dtype::none) dtype = c.out_dtype();
   return c.track(scanned(c, kCumsum, d, dtype, backwards), CumsumBackward{d, backwards});
 }
 
@@ -70,6 +71,7 @@ Tensor cumsum(const Tensor& input, int64_t dim, Dtype dtype) {
 Tensor cumprod(const Tensor& input, int64_t dim, Dtype dtype) {
   const int64_t d = wrap_dim(dim, input.dim());
   Call c{"cumprod", {input}};
+  if (dtype == Dtype::none) dtype = c.out_dtype();
   c.convert(0, running_dtype(c[0].dtype(), dtype));
   CumprodBackward gradient{c.save(c[0]), {}, d};
   Tensor y = scanned(c, kCumprod, d, dtype, false);

@@ -32,9 +32,9 @@ const Kernel& kernel_of(int32_t rule) {
                                      : kIndexAdd;
 }
 
-Tensor counts_of(const Tensor& x, int64_t dim, const Tensor& at, bool include_self) {
-  const Tensor own = full(x.sizes(), num(int64_t{include_self}), x.dtype(), x.device());
-  const Tensor each = ones(at.sizes(), x.dtype(), x.device());
+Tensor counts_of(const Tensor& x, int64_t dim, const Tensor& at, bool include_self, Dtype dtype) {
+  const Tensor own = full(x.sizes(), num(int64_t{include_self}), dtype, x.device());
+  const Tensor each = ones(at.sizes(), dtype, x.device());
   return clamp_min(scatter_add(own, dim, at, each), num(int64_t{1}));
 }
 
@@ -87,8 +87,9 @@ struct ScatterReduceBackward {
     } else if (rule == FLAM_SCATTER_PROD) {
       g = product(dy);
     } else {
-      const Tensor each =
-          rule == FLAM_SCATTER_MEAN ? div(dy, counts_of(dy, dim, at, include_self)) : dy;
+      const Tensor each = rule == FLAM_SCATTER_MEAN
+                              ? div(dy, counts_of(dy, dim, at, include_self, Dtype::f32))
+                              : dy;
       g = Tensors{each, Tensor(), gather(each, dim, at)};
     }
     if (!include_self) g[0] = scatter(g[0], dim, at, num(0.0));
@@ -119,29 +120,37 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
   Call c{"scatter_reduce", {x, index, src}, Devices::exact};
   const Tensor at = index_operand("scatter_reduce", x, index);
   Tensor part = src;
+  check(
+      !at.numel() || src.dim() == at.dim(), Code::shape,
+      "scatter_reduce(): Index tensor must have the same number of dimensions as src tensor, got ",
+      ShapeText{at.sizes()}, " and ", ShapeText{src.sizes()});
   for (int64_t i = 0; i < src.dim() && src.dim() == at.dim(); ++i) {
     check(at.size(i) <= src.size(i), Code::shape, "scatter_reduce(): Expected index ",
           ShapeText{at.sizes()}, " to be no larger than src ", ShapeText{src.sizes()});
     if (part.size(i) != at.size(i)) part = narrow(part, i, 0, at.size(i));
   }
+  const bool half = x.dtype() == Dtype::f16 || x.dtype() == Dtype::bf16;
+  const Dtype work = half ? Dtype::f32 : x.dtype();
   Tensor y;
   {
     const GradMode off(false);
-    y = clone(x);
+    part = to_dtype(part, work);
+    y = to_dtype(x, work);
+    if (y.storage() == x.storage()) y = clone(y);
     if (at.numel()) {
       gather(y, d, at);  // checks indices and shapes
       if (!include_self) {
         run_scatter("scatter_reduce", kIndexSet, y, d, at,
-                    to(neutral(rule, x.dtype()), x.device(), x.dtype()));
+                    to(neutral(rule, work), x.device(), work));
       }
       run_scatter("scatter_reduce", kernel_of(rule), y, d, at, part);
     }
     if (rule == FLAM_SCATTER_MEAN) {
-      y = div(y, counts_of(x, d, at, include_self),
-              is_floating(x.dtype()) ? FLAM_ROUNDING_UNSPECIFIED : FLAM_ROUNDING_FLOOR);
+      y = div(y, counts_of(x, d, at, include_self, work),
+              is_floating(work) ? FLAM_ROUNDING_UNSPECIFIED : FLAM_ROUNDING_FLOOR);
     }
   }
-  y = alias(y);
+  y = half ? to_dtype(y, x.dtype()) : alias(y);
   if (!is_floating(x.dtype())) return c.constant(std::move(y));
   ScatterReduceBackward gradient{c.save(x), c.save(src), c.save_output(y), c.save(at),
                                  d,         rule,        include_self};

@@ -74,11 +74,11 @@ Tensor glu(T input, int64_t dim) {
 Tensor rrelu(T input, double lower, double upper, bool training) {
   check(lower <= upper, Code::invalid_argument,
         "Lower bound should be less than or equal to the upper bound");
-  if (!training) return leaky_relu(input, (lower + upper) / 2);
   Tensor slope;
   {
     GradMode no_grad(false);
-    const Tensor drawn = uniform_(flambeau::empty_like(input), lower, upper);
+    Tensor drawn = flambeau::empty_like(input);
+    drawn = training ? uniform_(drawn, lower, upper) : fill_(drawn, num((lower + upper) / 2));
     slope = where(le(input, num(0.0)), drawn, num(1.0));
   }
   return mul(input, slope);

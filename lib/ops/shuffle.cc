@@ -73,6 +73,9 @@ Tensor places(const Columns& g, Device device) {
   return to(at, device);
 }
 
+// A result of its own, where all that was asked for is a view.
+Tensor owned(const Tensor& y, const Tensor& x) { return y.storage() == x.storage() ? clone(y) : y; }
+
 }  // namespace
 
 Tensor pixel_shuffle(const Tensor& x, int64_t r) {
@@ -85,8 +88,9 @@ Tensor pixel_shuffle(const Tensor& x, int64_t r) {
         "to be divisible by the square of upscale_factor, but input.size(-3)=",
         t.size(1), " is not divisible by ", r * r);
   const Dims order{0, 1, 4, 2, 5, 3};
-  return reshape(permute(reshape(t, Dims{t.size(0), c, r, r, h, w}), order),
-                 leading(x, c, h * r, w * r));
+  return owned(reshape(permute(reshape(t, Dims{t.size(0), c, r, r, h, w}), order),
+                       leading(x, c, h * r, w * r)),
+               x);
 }
 
 Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
@@ -99,8 +103,9 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
         "width to be divisible by downscale_factor, but ",
         x, " is not divisible by ", r);
   const Dims order{0, 1, 3, 5, 2, 4};
-  return reshape(permute(reshape(t, Dims{t.size(0), c, h, r, w, r}), order),
-                 leading(x, c * r * r, h, w));
+  return owned(reshape(permute(reshape(t, Dims{t.size(0), c, h, r, w, r}), order),
+                       leading(x, c * r * r, h, w)),
+               x);
 }
 
 Tensor channel_shuffle(const Tensor& x, int64_t groups) {
@@ -112,8 +117,10 @@ Tensor channel_shuffle(const Tensor& x, int64_t groups) {
         "Number of channels must be divisible by groups. Got ", x.size(1), " channels and ", groups,
         " groups.");
   const int64_t rest = numel_of(x.sizes().subspan(2));
-  return reshape(transpose(reshape(x, Dims{x.size(0), groups, x.size(1) / groups, rest}), 1, 2),
-                 x.sizes());
+  return owned(
+      reshape(transpose(reshape(x, Dims{x.size(0), groups, x.size(1) / groups, rest}), 1, 2),
+              x.sizes()),
+      x);
 }
 
 Tensor im2col(const Tensor& x, DimsView kernel_size, DimsView dilation, DimsView padding,

@@ -130,7 +130,7 @@ Tensor view_as(const Tensor& x, const Tensor& other) { return view(x, other.size
 Tensor reshape_as(const Tensor& x, const Tensor& other) { return reshape(x, other.sizes()); }
 Tensor expand_as(const Tensor& x, const Tensor& other) { return expand(x, other.sizes()); }
 Tensor broadcast_to(const Tensor& x, DimsView size) { return expand(x, size); }
-Tensor ravel(const Tensor& x) { return reshape(x, Dims{-1}); }
+Tensor ravel(const Tensor& x) { return reshape(contiguous(x), Dims{-1}); }
 
 Tensor atleast_1d(const Tensor& x) { return x.dim() ? x : reshape(x, Dims{1}); }
 

@@ -90,22 +90,50 @@ Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device devic
   return Tensor(make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype));
 }
 
+// How far apart neighbours along `dim` of a result are in an operand that broadcasts to it.
+static int64_t step_along(const Tensor& t, size_t dim, DimsView sizes) {
+  const size_t missing = sizes.size() - size_t(t.dim());
+  if (dim < missing) return 0;
+  const bool repeats = t.sizes()[dim - missing] == 1 && sizes[dim] != 1;
+  return repeats ? 0 : t.strides()[dim - missing];
+}
+
+Dims dense_strides(std::span<const Tensor* const> operands, DimsView sizes) {
+  // Positive where `inner` has the larger steps; 0 where no operand decides.
+  const auto compare = [&](size_t inner, size_t outer) {
+    for (const Tensor* t : operands) {
+      const int64_t a = step_along(*t, inner, sizes), b = step_along(*t, outer, sizes);
+      if (a == 0 || b == 0) continue;
+      if (a != b) return a < b ? -1 : 1;
+      if (sizes[inner] > sizes[outer]) return 1;
+    }
+    return 0;
+  };
+  SmallVector<size_t, 8> order;  // innermost first
+  for (size_t i = sizes.size(); i-- > 0;) order.push_back(i);
+  for (size_t i = 1; i < order.size(); ++i) {
+    size_t at = i;
+    for (size_t j = i; j-- > 0;) {
+      const int found = compare(order[j], order[at]);
+      if (found < 0) break;
+      if (found == 0) continue;
+      std::swap(order[j], order[at]);
+      at = j;
+    }
+  }
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  for (size_t dim : order) {
+    strides[dim] = step;
+    step *= std::max<int64_t>(sizes[dim], 1);
+  }
+  return strides;
+}
+
 Dims dense_strides(const Tensor& t) {
   if (t.is_contiguous()) return contiguous_strides(t.sizes());
-  // Dense in another order: dimensions sorted by stride must tile the memory without gaps.
-  SmallVector<uint32_t, 8> order;
-  for (size_t i = 0; i < t.sizes().size(); ++i) order.push_back(uint32_t(i));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return t.strides()[a] > t.strides()[b]; });
-  int64_t expected = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const int64_t size = t.sizes()[order[i]];
-    if (size != 1 && t.strides()[order[i]] != expected) {
-      return contiguous_strides(t.sizes());
-    }
-    expected *= size;
-  }
-  return Dims(t.strides());
+  const Tensor* one[] = {&t};
+  return dense_strides(one, t.sizes());
 }
 
 Tensor empty_like(const Tensor& t) {

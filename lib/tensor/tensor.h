@@ -90,8 +90,11 @@ int64_t numel_of(DimsView sizes);  // throws where a size is negative or the pro
 int64_t span_of(DimsView sizes, DimsView strides);
 Tensor empty(DimsView sizes, Dtype dtype, Device device);
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device);
-// Strides of a dense tensor in t's order of dimensions where t is dense, else in C order.
+// Strides of a dense tensor in t's order of dimensions, whatever t's gaps.
 Dims dense_strides(const Tensor& t);
+// The same for a result that the operands broadcast to: for each two dimensions the first operand
+// decides whose steps differ there, as in torch; C order where none does.
+Dims dense_strides(std::span<const Tensor* const> operands, DimsView sizes);
 Tensor empty_like(const Tensor& t);  // dense: keeps a non-overlapping dense layout, as torch does
 Tensor wrapped_number(double v);
 Tensor wrapped_number(int64_t v);

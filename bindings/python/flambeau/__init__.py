@@ -5,7 +5,7 @@ first use, so that the import stays under 100 ms."""
 
 import importlib as _importlib
 
-from . import _old_forms, _types
+from . import _methods, _old_forms, _types
 from ._default_device import get_default_device, set_default_device
 from ._errors import (
     DeviceError,
@@ -75,6 +75,7 @@ __version__ = "2.15.0+flambeau.0.1.0"  # programs compare it with torch's
 globals().update(_types.NAMES)
 globals().update(_CPU_TYPES)
 globals().update(_old_forms.TORCH)
+globals().update(_methods.FUNCTIONS)
 for _name, _function in _ops.TORCH.items():
     globals().setdefault(_name, _function)
 from math import e, inf, nan, pi  # noqa: E402
@@ -103,6 +104,7 @@ _PACKAGES = {
     "random",
     "safetensors",
     "serialization",
+    "special",
     "testing",
     "types",
     "utils",

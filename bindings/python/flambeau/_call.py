@@ -8,7 +8,7 @@ names the argument."""
 from collections import namedtuple
 from operator import index
 
-from ._errors import exception_of
+from ._errors import InvalidArgumentError, exception_of
 from ._library import blocking as _blocking
 from ._library import fast as _fast
 from ._library import ffi
@@ -228,7 +228,7 @@ def _convert(name, position, parameter, kind, enum, value, keep):
 
             return [enum[elementwise_mean()]]
         words = ", ".join(repr(w) for w in enum if w != "unspecified")
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{value} is not a valid value for {parameter}: {name}(): argument '{parameter}' must "
             f"be one of {words}, not {value!r}"
         )
@@ -240,12 +240,16 @@ def _slow(function, name, parameters, values, *rest):
     order."""
     keep, arguments = [], []
     by_name = {p[0]: p for p in parameters}
+    # A number stands for an operand beside others; what has one operand wants a tensor.
+    alone = sum(kind == "tensor" for _, kind, *_ in by_name.values()) == 1
     for position, (row, value) in enumerate(zip(by_name.values(), values)):
         parameter, kind, enum, _ = row
         if (
             type(value) is object
         ):  # the generated modules' marker for an argument that was not given
             raise TypeError(f"{name}() missing required argument: '{parameter}'")
+        if alone and kind == "tensor" and position == 0 and not hasattr(value, "_h"):
+            raise _mismatch(name, position, parameter, "Tensor", value)
         arguments += _convert(name, position, parameter, kind, enum, value, keep)
     return function(*arguments, *rest)
 

@@ -19,8 +19,8 @@ class ShapeError(Error, ValueError):
     pass
 
 
-class DtypeError(Error):
-    pass
+class DtypeError(Error, NotImplementedError):
+    """An operation has no form for these dtypes."""
 
 
 class DeviceMismatchError(Error):

@@ -154,7 +154,7 @@ def _as_index(part):
         return as_tensor(part)
     if hasattr(part, "__index__"):
         return part.__index__()
-    raise TypeError(
+    raise (IndexError if isinstance(part, float) else TypeError)(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
         "indices "
         f"(got {type(part).__name__})"

@@ -133,6 +133,8 @@ def _channels(tensor, memory_format):
 def contiguous(self, memory_format=None):
     """The tensor itself where its elements lie one after the other in this order, else a copy."""
     orders = _channels(self, memory_format)
+    if is_contiguous(self, memory_format):
+        return self
     if orders is None:
         return ops._contiguous(self)
     return self.permute(orders[0]).contiguous().permute(orders[1])

@@ -1,0 +1,85 @@
+"""Methods of tensors, and functions, that stand on generated ones: torch's spellings with arguments
+that are Python's alone: flags before dimensions, rules of scatter, NumPy's results as tensors."""
+
+from ._gen import ops
+from ._tensor import Tensor
+
+
+def _by_flag(plain):
+    def moment(input, *args, **named):
+        if args and args[0].__class__ is bool:  # torch's older order: the flag first
+            args, named["unbiased"] = args[1:], args[0]
+        if "unbiased" in named and len(args) < 2:
+            named["correction"] = int(named.pop("unbiased"))
+        return plain(input, *args, **named)
+
+    moment.__name__ = moment.__qualname__ = plain.__name__
+    moment.__doc__ = plain.__doc__
+    return moment
+
+
+_MOMENTS = {name: _by_flag(ops.TORCH[name]) for name in ("std", "var", "std_mean", "var_mean")}
+
+
+def put_(self, index, source, accumulate=False):
+    """Writes values at places of the tensor seen as one row."""
+    row = self.contiguous().view(-1)
+    row.index_put_((index.reshape(-1),), source.reshape(-1), accumulate)
+    return self if self.is_contiguous() else self.copy_(row.view(self.shape))
+
+
+def _reducing(plain, reduce_into):
+    rules = {"add": "sum", "multiply": "prod"}
+
+    def scatter(input, dim, index, *values, reduce=None, **named):
+        if reduce is None:
+            return plain(input, dim, index, *values, **named)
+        if reduce not in rules:
+            raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce}")
+        src = values[0] if values else named.get("src", named.get("value"))
+        if not isinstance(src, Tensor):
+            src = input.new_full(index.shape, src)
+        return reduce_into(input, dim, index, src, rules[reduce], include_self=True)
+
+    scatter.__name__ = scatter.__qualname__ = plain.__name__
+    scatter.__doc__ = plain.__doc__
+    return scatter
+
+
+scatter = _reducing(Tensor.scatter, Tensor.scatter_reduce)
+scatter_ = _reducing(Tensor.scatter_, Tensor.scatter_reduce_)
+
+
+def is_set_to(self, tensor):
+    """Whether both are the same elements of the same memory."""
+    return (
+        self.data_ptr() == tensor.data_ptr()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+    )
+
+
+def _conjugate_transpose(self):
+    if self.dim() not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
+        )
+    return self.t()
+
+
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    """Results of NumPy's functions of tensors are tensors."""
+    from ._factory import from_numpy
+
+    return from_numpy(array)
+
+
+METHODS = {
+    **{"is_set_to": is_set_to, "put_": put_, "scatter": scatter, "scatter_": scatter_},
+    **{name: _MOMENTS[name] for name in ("std", "var")},
+    "__array_wrap__": __array_wrap__,
+}
+FUNCTIONS = {"scatter": scatter, **_MOMENTS}
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
+Tensor.H = property(_conjugate_transpose)

@@ -1,0 +1,6 @@
+"""torch.special: functions of the library under the names that they have there."""
+
+from ._gen.ops import SPECIAL as _FUNCTIONS
+
+__all__ = sorted(name for name in _FUNCTIONS if not name.endswith("_"))
+globals().update({name: _FUNCTIONS[name] for name in __all__})

@@ -1,0 +1,128 @@
+"""Methods and layouts of results that programs written for PyTorch rely on, with its answers."""
+
+import flambeau as torch
+import numpy as np
+import pytest
+
+
+def test_pointwise_results_lie_in_memory_as_their_operands_do():
+    wide = torch.zeros(2, 3, 4, 2)
+    gaps = wide[..., 0].permute(2, 0, 1)
+    assert gaps.stride() == (2, 24, 8)
+    for made in (gaps + 1, gaps.exp(), gaps > 0, torch.zeros_like(gaps), gaps.double()):
+        assert made.stride() == (1, 12, 4)
+    assert (torch.zeros(4, 1, 3) + gaps).stride() == (3, 12, 1)
+    assert (gaps + torch.zeros(3)).stride() == (1, 12, 4)
+    assert (torch.zeros(3).expand(2, 3) + 1).stride() == (3, 1)
+
+
+def test_contiguous_is_the_tensor_itself_where_it_can():
+    t = torch.arange(6.0).reshape(2, 3)
+    assert t.contiguous() is t
+    assert t.t().contiguous().stride() == (2, 1)
+    assert t[:, 0].ravel().is_contiguous()
+
+
+def test_memory_formats():
+    t = torch.arange(24.0).reshape(1, 2, 3, 4)
+    last = t.contiguous(memory_format=torch.channels_last)
+    assert last.stride() == (24, 1, 8, 2) and torch.equal(last, t)
+    assert last.is_contiguous(memory_format=torch.channels_last) and not last.is_contiguous()
+    assert not t.is_contiguous(memory_format=torch.channels_last)
+    assert last.contiguous(memory_format=torch.channels_last) is last
+    assert t.to(memory_format=torch.channels_last).stride() == last.stride()
+    assert last.clone().stride() == last.stride()
+    assert last.clone(memory_format=torch.contiguous_format).is_contiguous()
+    with pytest.raises(RuntimeError, match="rank 4"):
+        t[0].contiguous(memory_format=torch.channels_last)
+
+
+def test_arguments_of_pythons_own():
+    t = torch.arange(6.0).reshape(2, 3)
+    rows, columns = t.nonzero(as_tuple=True)
+    assert rows.tolist() == [0, 0, 1, 1, 1] and columns.tolist() == [1, 2, 0, 1, 2]
+    assert t.norm("fro") == t.norm(2) == t.norm()
+    assert t.var(False) == t.var(unbiased=False) == t.var(correction=0)
+    assert t.std(1, False, True).shape == (2, 1)
+    assert torch.var_mean(t, unbiased=False)[0] == t.var(correction=0)
+
+
+def test_writes_by_index():
+    t, at = torch.zeros(2, 3), torch.tensor([0, 0])
+    assert t.index_put((at, at), torch.tensor([1.0, 2.0]), accumulate=True)[0, 0] == 3
+    assert t.index_put_((at[:1],), torch.ones(3)) is t and t.sum() == 3
+    assert t.put_(torch.tensor([5]), torch.tensor([7.0]))[1, 2] == 7
+    added = torch.ones(2, 3).scatter(1, torch.tensor([[0], [2]]), 4.0, reduce="add")
+    assert added.tolist() == [[5, 1, 1], [1, 1, 5]]
+    product = torch.ones(2, 3).scatter_(1, torch.tensor([[0], [2]]), 4.0, reduce="multiply")
+    assert product.tolist() == [[4, 1, 1], [1, 1, 4]]
+
+
+def test_questions_about_dtypes():
+    t, i = torch.zeros(2), torch.tensor([1])
+    assert torch.result_type(i, 1.5) is torch.float32
+    assert torch.result_type(t, torch.tensor(1.0, dtype=torch.float64)) is torch.float32
+    assert torch.promote_types(torch.uint8, torch.int8) is torch.int16
+    assert torch.can_cast(torch.int32, torch.float16)
+    assert not torch.can_cast(torch.float64, torch.int32)
+    assert not torch.can_cast(torch.int8, torch.bool)
+
+
+def test_numpys_functions_of_tensors_give_tensors():
+    t = torch.arange(3.0)
+    assert isinstance(np.add(t, 1), torch.Tensor)
+    assert np.sqrt(t * t).tolist() == t.tolist()
+
+
+def test_special_functions_have_torchs_names():
+    t = torch.tensor([0.5])
+    assert torch.special.expit(t) == t.sigmoid() and torch.special.log1p(t) == t.log1p()
+    assert not hasattr(torch.special, "expit_")
+
+
+def test_errors_are_of_the_types_that_programs_catch():
+    with pytest.raises(NotImplementedError):
+        torch.nn.functional.gelu(torch.arange(3))
+    with pytest.raises(ValueError):
+        torch.zeros(2) + torch.zeros(3)
+    with pytest.raises(TypeError, match="must be Tensor, not int"):
+        torch.abs(2)
+    with pytest.raises(IndexError):
+        torch.zeros(3)[1.5]
+    with pytest.raises(RuntimeError, match="same number of dimensions"):
+        at = torch.zeros(2, 4, dtype=torch.int64)
+        torch.zeros(3, 4).scatter_reduce(0, at, torch.zeros(4), "sum")
+
+
+def test_losses_and_sums_take_the_dtypes_that_torch_does():
+    t, wide = torch.ones(2, 3), torch.tensor(1.0, dtype=torch.float64)
+    with pytest.warns(UserWarning, match="target size"):
+        assert torch.nn.functional.mse_loss(t, wide).dtype is torch.float64
+    whole = torch.nn.functional.l1_loss(torch.tensor([1, 5]), torch.tensor([2, 2]), reduction="sum")
+    assert whole.item() == 4 and whole.dtype is torch.int64
+    out = torch.zeros(0, dtype=torch.int64)
+    assert torch.sum(torch.tensor([[1.5, 2.5]]), 1, out=out).tolist() == [3]
+    assert torch.copysign(torch.tensor([2], dtype=torch.uint8), torch.tensor(-1)).item() == -2
+
+
+def test_bytes_are_resampled_as_numbers():
+    image = torch.arange(16, dtype=torch.uint8).reshape(1, 1, 4, 4) * 16
+    for mode in ("nearest", "bilinear", "bicubic"):
+        got = torch.nn.functional.interpolate(image, size=(3, 7), mode=mode)
+        want = torch.nn.functional.interpolate(image.float(), size=(3, 7), mode=mode)
+        assert got.dtype is torch.uint8
+        assert torch.equal(got, want.round().clamp(0, 255).to(torch.uint8))
+    with pytest.raises(NotImplementedError, match="int64"):
+        torch.nn.functional.interpolate(image.long(), size=3)
+
+
+def test_rrelu_in_place_has_a_gradient():
+    x = torch.tensor([-2.0, 3.0], requires_grad=True)
+    torch.nn.functional.rrelu(x * 1, 0.5, 0.5, inplace=True).sum().backward()
+    assert x.grad.tolist() == [0.5, 1.0]
+
+
+def test_rearranged_images_are_copies():
+    x = torch.ones(1, 4, 2, 2)
+    torch.nn.functional.pixel_shuffle(x, 1).zero_()
+    assert x.sum() == 16
