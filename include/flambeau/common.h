@@ -80,7 +80,8 @@ enum {
   FLAM_ERROR_INTERNAL = 21,
   FLAM_ERROR_AUTOGRAD = 22, /* no graph, freed graph, or a saved tensor was overwritten */
   FLAM_ERROR_SCOPE = 23,    /* a scope popped out of order or on another thread */
-  FLAM_ERROR_LINALG = 24    /* a matrix that is singular or not positive-definite */
+  FLAM_ERROR_LINALG = 24,   /* a matrix that is singular or not positive-definite */
+  FLAM_ERROR_RECOMPUTE = 25 /* a checkpointed function saved other values when it ran again */
 };
 
 /** Element type of a tensor. */

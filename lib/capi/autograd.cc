@@ -192,7 +192,7 @@ void node_release(flam_node* n) {
 
 Ref<flam_saved> saved_make(const Tensor& t, int64_t output_nr) {
   return make_ref<flam_saved>(output_nr >= 0 ? Saved::output(t, uint32_t(output_nr))
-                                             : Saved(t, t.storage()->version()));
+                                             : Saved::hooked(t));
 }
 
 Tensor saved_get(const flam_saved* saved) { return saved->value.get(); }

@@ -4,6 +4,7 @@
 #include "engine/backward.h"
 
 #include <algorithm>
+#include <atomic>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "device/probe.h"
 #include "device/step.h"
 #include "graph/mode.h"
+#include "graph/saved_hooks.h"
 #include "ops/ops.h"
 #include "ops/read.h"
 
@@ -38,6 +40,7 @@ class Walk {
   void capture(size_t index, const Tensor& input);
   void limit_to_captures();
   void run();
+  bool reaches(const Tensor& t) const;
   Tensors captured;
 
  private:
@@ -48,6 +51,7 @@ class Walk {
   Tensor run_hooks(const SmallVector<Ref<Hook>, 1>& hooks, Tensor grad);
 
   bool retain_, create_, accumulate_;
+  UnpackedValues unpacked_;
   std::unordered_map<const void*, Task> tasks_;
   std::vector<Edge> roots_;
   std::vector<Tensor> root_grads_;
@@ -273,6 +277,7 @@ void Walk::run_node(Task& t) {
                                        : 0);
     dx = node->apply(dy);
     if (detect_anomaly) refuse_nan(*node, dx);
+    if (!unpacked_.entries.empty()) unpacked_.entries.clear();
   }
   if (!retain_ && t.needed) node->release_saved();
   dy.clear();
@@ -290,8 +295,42 @@ void Walk::run_node(Task& t) {
   }
 }
 
+bool Walk::reaches(const Tensor& t) const {
+  const Edge e = gradient_edge(t);
+  const auto it = tasks_.find(e.key());
+  return e && it != tasks_.end() && it->second.needed;
+}
+
+FLAM_THREAD_LOCAL const Walk* current_walk = nullptr;
+
+class RunningPass {
+ public:
+  RunningPass(const Walk* walk, bool whole, UnpackedValues* unpacked)
+      : before_(current_pass),
+        mine_{++last, whole},
+        walk_before_(current_walk),
+        unpacked_before_(unpacked_values) {
+    current_pass = &mine_;
+    current_walk = walk;
+    unpacked_values = unpacked;
+  }
+  ~RunningPass() {
+    current_pass = before_;
+    current_walk = walk_before_;
+    unpacked_values = unpacked_before_;
+  }
+  RunningPass(const RunningPass&) = delete;
+
+ private:
+  static inline std::atomic<uint64_t> last{0};
+  const Pass *before_, mine_;
+  const Walk* const walk_before_;
+  UnpackedValues* const unpacked_before_;
+};
+
 void Walk::run() {
   const BackwardPhase phase;
+  const RunningPass pass(this, accumulate_, &unpacked_);
   GradMode mode(create_);
   for (size_t i = 0; i < roots_.size(); ++i) task(roots_[i]).waiting++;
   for (size_t i = 0; i < roots_.size(); ++i) deliver(roots_[i], root_grads_[i]);
@@ -314,6 +353,8 @@ Walk prepared(TensorsView roots, TensorsView grads, bool retain, bool create, bo
 }
 
 }  // namespace
+
+bool backward_reaches(const Tensor& t) { return current_walk && current_walk->reaches(t); }
 
 void backward(TensorsView roots, TensorsView grads, bool retain_graph, bool create_graph,
               TensorsView inputs) {

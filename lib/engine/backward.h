@@ -20,4 +20,7 @@ void backward(TensorsView roots, TensorsView grads, bool retain_graph, bool crea
 Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool retain_graph,
                   bool create_graph, bool allow_unused);
 
+// Whether the pass that runs on this thread computes the gradient of t.
+bool backward_reaches(const Tensor& t);
+
 }  // namespace flambeau

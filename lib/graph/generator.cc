@@ -38,6 +38,19 @@ void seed_default_generators(uint64_t seed) {
   for (auto& [code, g] : table().by_device) g->set_state({seed, 0});
 }
 
+GeneratorStates::GeneratorStates() {
+  if (t_override) entries_.push_back({Ref<Generator>::share(t_override), t_override->state()});
+  std::lock_guard lock(table().mutex);
+  for (const auto& [code, g] : table().by_device) entries_.push_back({g, g->state()});
+  seed_ = table().seed;
+}
+
+void GeneratorStates::restore() const {
+  std::lock_guard lock(table().mutex);
+  for (const auto& [code, g] : table().by_device) g->set_state({seed_, 0});
+  for (const Entry& e : entries_) e.generator->set_state(e.state);
+}
+
 GeneratorScope::GeneratorScope(Generator& g) : before_(t_override) { t_override = &g; }
 GeneratorScope::~GeneratorScope() { t_override = before_; }
 

@@ -3,6 +3,7 @@
 // place.
 #pragma once
 #include <mutex>
+#include <vector>
 
 #include "base/device.h"
 #include "base/ref.h"
@@ -42,6 +43,22 @@ using Generator = ::flam_generator;
 
 Generator& default_generator(Device d);  // d has an index
 void seed_default_generators(uint64_t seed);
+
+// Where the generators stand that ops of this thread may draw from; also those that do not exist
+// yet.
+class GeneratorStates {
+ public:
+  GeneratorStates();  // as they are now
+  void restore() const;
+
+ private:
+  struct Entry {
+    Ref<Generator> generator;
+    Generator::State state;
+  };
+  std::vector<Entry> entries_;
+  uint64_t seed_;  // of default generators
+};
 
 // While it lives, random ops of this thread draw from `g` instead of default generators.
 class GeneratorScope {

@@ -1,8 +1,6 @@
-// Nodes, saved tensors and the autograd data of tensors.
+// Nodes and the autograd data of tensors.
 #include "base/error.h"
 #include "graph/autograd_data.h"
-#include "graph/mode.h"
-#include "graph/saved.h"
 
 namespace flambeau {
 
@@ -101,44 +99,6 @@ void fail_freed(const char* op) {
       "after they have already been freed)",
       cat_text("the values saved by \"", op, "\" were freed by the first backward"),
       "call backward(retain_graph=True) the first time");
-}
-
-// ---- saved tensors
-// ---------------------------------------------------------------------------------------
-
-Saved Saved::output(const Tensor& y, uint32_t nr) {
-  Saved s(alias(y), y.storage()->version());
-  s.output_nr_ = nr;
-  s.is_output_ = true;
-  return s;
-}
-
-Tensor Saved::get() const {
-  if (!tensor_.defined()) return {};
-  const uint32_t now = tensor_.storage()->version();
-  if (now != version_) {
-    const char* op = current_node ? current_node->name() : "backward";
-    const Storage& s = *tensor_.storage();
-    // Without a writer the tensor got another storage, whose count began anew.
-    const std::string what = *s.writer() ? cat_text('"', s.writer(), s.writer_suffix(), '"')
-                                         : std::string("an assignment of its data");
-    throw Error(
-        Code::autograd,
-        "one of the variables needed for gradient computation has been modified by an "
-        "inplace operation",
-        cat_text(describe(tensor_), ", saved by \"", op, "\" at version ", version_,
-                 ", is at version ", now, ": ", what, " wrote to it between forward and backward"),
-        *s.writer_suffix() == '_'
-            ? cat_text("use the out-of-place form, \"", s.writer(), "\", or write to a clone()")
-            : "write to a clone(), or call backward() before");
-  }
-  if (!is_output_ || !current_node || !modes.grad) return tensor_;
-  Tensor y = alias(tensor_);
-  AutogradData& d = autograd_data(y);
-  d.grad_fn = Ref<Node>::share(current_node);
-  d.output_nr = output_nr_;
-  d.fresh_at = now;
-  return y;
 }
 
 }  // namespace flambeau

@@ -9,6 +9,8 @@
 
 namespace flambeau {
 
+class SavedHooks;  // graph/saved_hooks.h
+
 // Autocast of one kind of device: whether it is on, and the dtype of its fast operations.
 struct Autocast {
   bool enabled = false;
@@ -24,6 +26,8 @@ struct Modes {
   Autocast autocast_cpu{false, Dtype::bf16};
   Autocast autocast_device{false, Dtype::f16};  // cuda and sim
   uint32_t autocast_depth = 0;                  // scopes that are open
+  SavedHooks* saved_hooks = nullptr;            // what values go through that are saved; not owned
+  const char* saved_hooks_refused = nullptr;    // why none may be set, where none may
 };
 
 inline FLAM_THREAD_LOCAL Modes modes;

@@ -69,6 +69,13 @@ class Node : public RefCounted, public Pooled {
 // The node whose apply runs on this thread, for saved outputs and wanted().
 inline FLAM_THREAD_LOCAL Node* current_node = nullptr;
 
+// The backward pass that runs on this thread, if any. Every pass has its own number, from 1.
+struct Pass {
+  uint64_t number;
+  bool whole;  // accumulates into every leaf that it reaches
+};
+inline FLAM_THREAD_LOCAL const Pass* current_pass = nullptr;
+
 // In a gradient: whether operand i needs one.
 inline bool wanted(size_t i) {
   return !current_node || (i < current_node->next.size() && current_node->next[i]);

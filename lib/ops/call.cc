@@ -83,6 +83,7 @@ Call::Call(const char* name, std::span<const Operand> operands, Devices devices)
   t_label.rows = has_rows ? operands[0].tensor->sizes()[0] : 0;
   in_.reserve(operands.size());
   const bool recording = modes.grad;
+  saved_hooks_ = modes.saved_hooks != nullptr;
   for (const Operand& o : operands) {
     in_.push_back(o.tensor);
     if (!o.tensor->defined()) continue;
@@ -350,10 +351,12 @@ Saved Call::save(const Tensor& x, bool needed) const {
   // What an in-place op is about to overwrite is kept as a copy, as torch does.
   if (into_ && !into_->written && into_->form == Into::inplace &&
       x.storage() == into_->target.storage()) {
-    const Tensor kept = ops::clone(x);
-    return Saved(kept, kept.storage()->version());
+    return Saved::hooked(ops::clone(x));
   }
+  // What is overwritten already is not for hooks: reading it will fail.
   const bool overwritten = into_ && into_->written && x.storage() == into_->target.storage();
+  if (saved_hooks_ && !overwritten) [[unlikely]]
+    return Saved::hooked(x);
   return Saved(x, overwritten ? version_before_ : x.storage()->version());
 }
 

@@ -74,7 +74,9 @@ class Call {
   // form overwrites its operand.
   Saved save(const Tensor& x, bool needed = true) const;
   bool wants(size_t i) const { return in_[i]->defined() && requires_grad(*in_[i]); }
-  Saved save_output(const Tensor& y) const { return grad_ ? Saved::output(y) : Saved(); }
+  Saved save_output(const Tensor& y) const {
+    return grad_ ? Saved::output(y, 0, saved_hooks_) : Saved();
+  }
 
   // Records the gradient: `f(dy)` returns one gradient per operand, in order. Gradients are reduced
   // to the operands' shapes and dtypes afterwards, so a formula need not undo broadcasting.
@@ -109,6 +111,7 @@ class Call {
   const char* name_;
   Device device_;
   bool grad_ = false;
+  bool saved_hooks_ = false;  // are set
   bool casting_ = false;   // autocast had a rule for this op, and rests until it is done
   probe::Token span_ = 0;  // while a profiler listens
   Into* into_ = nullptr;   // the in-place or out call that this op serves

@@ -41,7 +41,7 @@ Dims all_but_channel(int64_t ndim) {
 
 struct BatchNormBackward {
   Saved x, weight;
-  Tensor mean, rstd;  // [1, c, 1, ...], of the batch or running
+  Saved mean, rstd;  // [1, c, 1, ...], of the batch or running
   bool training;
   static constexpr auto name = "NativeBatchNormBackward0";
 
@@ -143,8 +143,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   Tensor y = c.map(kScaleShift, {x, to_dtype(scale, x.dtype()), to_dtype(shift, x.dtype())});
   if (new_mean) copy_(running_mean, new_mean, false);
   if (new_var) copy_(running_var, new_var, false);
-  return c.track(std::move(y),
-                 BatchNormBackward{c.save(x), c.save(weight), mu, rstd, training, eps});
+  return c.track(std::move(y), BatchNormBackward{c.save(x), c.save(weight), c.save(mu),
+                                                 c.save(rstd), training, eps});
 }
 
 // ---- layer norm
@@ -154,7 +154,7 @@ namespace {
 
 struct LayerNormBackward {
   Saved x, weight;
-  Tensor mean, rstd;  // [rows]
+  Saved mean, rstd;  // [rows]
   int64_t rows, n;
   double eps;
   static constexpr auto name = "NativeLayerNormBackward0";
@@ -164,14 +164,14 @@ struct LayerNormBackward {
   }
 
   Tensors fused_pass(const Tensor& dy) const {
-    const Tensor input = x, w = weight;
+    const Tensor input = x, w = weight, mu = mean, r = rstd;
     const Dims flat{rows, n};
     const Tensor dy2 = contiguous(reshape(dy, flat)), x2 = contiguous(reshape(input, flat));
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
     Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
     Tensor hat = wanted(1) ? flambeau::empty(flat, dy.dtype(), dy.device()) : Tensor();
     run_row("layer_norm", kLayerNormBackward, dy.dtype(), 1,
-            {out_row(dx), out_row(hat), row(dy2), row(x2), each(mean), each(rstd), shared(w1)});
+            {out_row(dx), out_row(hat), row(dy2), row(x2), each(mu), each(r), shared(w1)});
     const int64_t first = 0;
     Tensors g(3);
     g[0] = reshape(dx, input.sizes());
@@ -249,8 +249,9 @@ Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weig
                b1 = c[2] ? contiguous(reshape(c[2], Dims{n})) : Tensor();
   run_row("layer_norm", kLayerNorm, c[0].dtype(), 1,
           {out_row(y2), out_each(mean), out_each(rstd), row(x2), shared(w1), shared(b1)}, {eps});
-  return c.track(std::move(y), LayerNormBackward{c.save(c[0]), c.save(c[1]), mean, rstd, rows, n,
-                                                 eps, Dims(normalized_shape)});
+  return c.track(std::move(y),
+                 LayerNormBackward{c.save(c[0]), c.save(c[1]), c.save(mean), c.save(rstd), rows, n,
+                                   eps, Dims(normalized_shape)});
 }
 
 }  // namespace flambeau::ops

@@ -11,8 +11,7 @@ namespace flambeau::ops {
 namespace {
 
 struct RmsNormBackward {
-  Saved x, weight;
-  Tensor rstd;  // [rows]
+  Saved x, weight, rstd;  // rstd: [rows]
   int64_t rows, n;
   double eps;
   static constexpr auto name = "FusedRmsNormBackward0";
@@ -22,14 +21,14 @@ struct RmsNormBackward {
   }
 
   Tensors fused_pass(const Tensor& dy) const {
-    const Tensor input = x, w = weight;
+    const Tensor input = x, w = weight, r = rstd;
     const Dims flat{rows, n};
     const Tensor dy2 = contiguous(reshape(dy, flat)), x2 = contiguous(reshape(input, flat));
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
     Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
     Tensor hat = wanted(1) ? flambeau::empty(flat, dy.dtype(), dy.device()) : Tensor();
     run_row("rms_norm", kRmsNormBackward, dy.dtype(), 1,
-            {out_row(dx), out_row(hat), row(dy2), row(x2), each(rstd), shared(w1)});
+            {out_row(dx), out_row(hat), row(dy2), row(x2), each(r), shared(w1)});
     return {reshape(dx, input.sizes()), of_weight(hat)};
   }
 
@@ -85,7 +84,8 @@ Tensor rms_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight
   const double added = eps.value_or(own);
   run_row("rms_norm", kRmsNorm, dtype, 1, {out_row(y2), out_each(rstd), row(x2), shared(w1)},
           {added});
-  return c.track(std::move(y), RmsNormBackward{c.save(c[0]), c.save(c[1]), rstd, rows, n, added});
+  return c.track(std::move(y),
+                 RmsNormBackward{c.save(c[0]), c.save(c[1]), c.save(rstd), rows, n, added});
 }
 
 }  // namespace flambeau::ops

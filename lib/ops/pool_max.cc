@@ -22,7 +22,7 @@ Tensor take_maxima(const Tensor& x, const Tensor& indices) {
 }
 
 struct MaxBackwardBackward {
-  Tensor indices;
+  Saved indices;
   static constexpr auto name = "MaxPoolBackwardBackward0";
   Tensors operator()(const Tensor& g) const { return {take_maxima(g, indices)}; }
 };
@@ -35,11 +35,11 @@ Tensor max_backward(const Tensor& dy, const Tensor& indices, DimsView sizes, con
   } else {
     run_adaptive_max_pool_backward(m.op, dx, c[0], indices);
   }
-  return c.track(std::move(dx), MaxBackwardBackward{indices});
+  return c.track(std::move(dx), MaxBackwardBackward{c.save(indices)});
 }
 
 struct MaxPoolBackward {
-  Tensor indices;
+  Saved indices;
   Dims sizes;
   MaxPool m;
   static constexpr auto name = "MaxPoolWithIndicesBackward0";
@@ -56,7 +56,7 @@ Two pool_images(const Tensor& x, DimsView sizes, const MaxPool& m) {
   } else {
     run_adaptive_max_pool(m.op, y, indices, c[0]);
   }
-  return {c.track(std::move(y), MaxPoolBackward{indices, Dims(x.sizes()), m}), indices};
+  return {c.track(std::move(y), MaxPoolBackward{c.save(indices), Dims(x.sizes()), m}), indices};
 }
 
 Two without_batch(Two results) {

@@ -239,3 +239,44 @@ def test_replaced_data_is_told(torch):
     w.data = torch.zeros(2)
     with pytest.raises(RuntimeError, match="an assignment of its data wrote"):
         y.backward()
+
+
+def test_hooks_of_several_tensors(torch):
+    register = torch.autograd.graph.register_multi_grad_hook
+    a, b, c = (torch.ones(1, requires_grad=True) for _ in range(3))
+    middle = a * 2
+    together, first = [], []
+    handle = register((middle, b, c), lambda grads: together.append(grads))
+    with register((middle, b), first.append, mode="any"):
+        for _ in range(2):
+            (middle * b).sum().backward(retain_graph=True)
+    assert [[None if g is None else g.item() for g in grads] for grads in together] == [
+        [1, 2, None]
+    ] * 2
+    assert len(first) == 2 and all(hasattr(g, "item") for g in first)
+    torch.autograd.grad((middle * b * c).sum(), c)  # one of the three is reached
+    assert [g is None for g in together[2]] == [True, True, False]
+    handle.remove()
+    (middle * b).sum().backward()
+    assert len(together) == 3 and len(first) == 2
+    with pytest.raises(ValueError, match="Expects mode to be one of"):
+        register((a,), print, mode="some")
+
+
+def test_a_hook_tells_passes_apart(torch):
+    from flambeau._gen import api
+
+    a, b = (torch.ones(1, requires_grad=True) for _ in range(2))
+    seen = []
+
+    def hook(grad):
+        seen.append((api.backward_pass(), api.backward_reaches(b), api.backward_is_whole()))
+
+    a.register_hook(hook)
+    (a * b).backward()
+    (a * 2).backward()
+    torch.autograd.grad((a * b).sum(), a)
+    passes, reached, whole = zip(*seen)
+    assert len(set(passes)) == 3 and 0 not in passes
+    assert reached == (True, False, False) and whole == (True, True, False)
+    assert api.backward_pass() == 0 and not api.backward_reaches(b)

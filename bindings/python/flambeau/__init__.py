@@ -93,6 +93,7 @@ _PACKAGES = {
     "cuda",
     "distributed",
     "distributions",
+    "func",
     "hub",
     "jit",
     "multiprocessing",

@@ -15,7 +15,7 @@ OK, CALLBACK = 0, 19  # FLAM_OK, FLAM_ERROR_CALLBACK
 
 
 @ffi.def_extern(name="flam_py_error_set_drop")
-def _drop(user):
+def _drop(user, _alive=_alive):  # bound: values are dropped while the interpreter ends, too
     _alive.discard(user)
 
 

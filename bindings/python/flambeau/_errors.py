@@ -59,6 +59,10 @@ class LinAlgError(Error):
     """A matrix is singular, not positive-definite, or not finite."""
 
 
+class CheckpointError(Error):
+    """A checkpointed function saved other values when it ran again."""
+
+
 _CLASSES = {
     1: InvalidArgumentError,
     2: ShapeError,
@@ -77,6 +81,7 @@ _CLASSES = {
     18: FileError,
     20: UnsupportedError,
     24: LinAlgError,
+    25: CheckpointError,
 }
 
 

@@ -17,6 +17,8 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
@@ -148,17 +150,27 @@ class detect_anomaly(set_detect_anomaly):
         super().__init__(True, check_nan)
 
 
+def _load(module):
+    import importlib
+
+    return importlib.import_module("." + module, __name__)
+
+
 def __getattr__(name):
+    if name in ("gradcheck", "gradgradcheck"):  # the functions, as in torch, not the module
+        return getattr(_load("gradcheck"), name)
     if name in ("Function", "FunctionCtx", "once_differentiable"):
-        from . import function
-
-        return getattr(function, name)
+        return getattr(_load("function"), name)
     if name == "Variable":
-        from .variable import Variable
-
-        return Variable
-    if name in ("function", "graph", "profiler", "profiler_util", "variable"):
-        import importlib
-
-        return importlib.import_module("." + name, __name__)
+        return _load("variable").Variable
+    if name in (
+        "forward_ad",
+        "function",
+        "functional",
+        "graph",
+        "profiler",
+        "profiler_util",
+        "variable",
+    ):
+        return _load(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from .._call import _fast, ffi
 from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
 from .._gen import api
 from .._tensor import Tensor
-from .grad_mode import no_grad
+from .grad_mode import is_grad_enabled, no_grad
 
 
 class FunctionCtx:
@@ -59,7 +59,11 @@ class FunctionCtx:
         self._materialize = value
 
     def _keep_saved(self, outputs):
-        """Turns the tensors to save into handles that check versions."""
+        """Turns the tensors to save into handles that check versions; nothing where no gradient
+        will be recorded."""
+        if not (is_grad_enabled() and any(self.needs_input_grad)):
+            self._to_save, self._saved = (), []
+            return
         place = {id(t): i for i, t in enumerate(outputs)}
         self._saved = [
             None if t is None else api.saved_make(t, place.get(id(t), -1)) for t in self._to_save

@@ -1,8 +1,21 @@
 """The recorded graph as Python sees it: nodes with their names and edges, hooks on tensors."""
 
+import functools
+import threading
+
 from .._call import _fast, _text, ffi
 from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
 from .._gen import api
+from ._saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+
+__all__ = [
+    "Node",
+    "RemovableHandle",
+    "disable_saved_tensors_hooks",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 
 class Node:
@@ -129,3 +142,48 @@ def register_accumulated_hook(tensor, function):
 
     made = _callback(function, weakref.ref(tensor))
     return RemovableHandle(api.tensor_register_post_accumulate_grad_hook(tensor, made))
+
+
+class _Together:
+    """Hooks of several tensors that are removed as one."""
+
+    def __init__(self, handles):
+        self._handles = handles
+
+    def remove(self):
+        for handle in self._handles:
+            handle.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Runs `fn` once per backward: with the list of all gradients, None where backward does not
+    come by, when the last is there; or with the first one, where `mode` is "any"."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    tensors = tuple(tensors)
+    passes, lock = {}, threading.Lock()
+
+    def seen(i, grad):
+        number = api.backward_pass()
+        with lock:
+            found = passes.get(number)
+            if found is None:
+                missing = sum(map(api.backward_reaches, tensors)) if mode == "all" else 1
+                if len(passes) > 16:  # passes that failed on the way
+                    del passes[min(passes)]
+                found = passes[number] = [missing, [None] * len(tensors)]
+            found[0] -= 1
+            found[1][i] = grad
+            complete = found[0] == 0
+            if complete and mode == "all":
+                del passes[number]
+        if complete:
+            fn(found[1] if mode == "all" else grad)
+
+    return _Together([register_hook(t, functools.partial(seen, i)) for i, t in enumerate(tensors)])

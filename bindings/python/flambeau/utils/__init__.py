@@ -6,6 +6,7 @@ import importlib as _importlib
 def __getattr__(name):
     if name in (
         "_pytree",
+        "checkpoint",
         "collect_env",
         "data",
         "dlpack",

@@ -18,7 +18,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    fn new(token: flam_scope) -> Self {
+    pub(crate) fn new(token: flam_scope) -> Self {
         Self { token, thread: PhantomData }
     }
 

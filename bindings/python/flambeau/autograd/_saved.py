@@ -1,0 +1,109 @@
+"""Functions around saved values, as `with` blocks: `saved_tensors_hooks`, `save_on_cpu`, and
+`disable_saved_tensors_hooks`, which forbids them."""
+
+import functools
+
+from .._call import _fast, ffi
+from .._callbacks import DROP, _drop, borrowed, given_away, guarded, keep, value_of
+from .._gen import api
+from .._tensor import Tensor
+
+
+class _Hooks:
+    """What `void *user` stands for."""
+
+    __slots__ = ("pack", "unpack")
+
+    def __init__(self, pack, unpack):
+        self.pack, self.unpack = pack, unpack
+
+
+@guarded("flam_py_saved_hooks_pack")
+def _pack(user, tensor, out_packed):
+    out_packed[0] = keep(value_of(user).pack(borrowed(tensor)))
+
+
+@guarded("flam_py_saved_hooks_unpack")
+def _unpack(user, packed, out_tensor):
+    found = value_of(user).unpack(value_of(packed))
+    if not isinstance(found, Tensor):
+        raise TypeError(
+            "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+            f"{type(found).__name__}"
+        )
+    out_tensor[0] = given_away(found)
+
+
+@ffi.def_extern(name="flam_py_saved_hooks_drop_packed")
+def _drop_packed(user, packed, _drop=_drop):
+    _drop(packed)
+
+
+class saved_tensors_hooks:
+    """Inside, `pack_hook(tensor)` is called for every tensor that an operation saves, and what it
+    returns is kept instead; backward calls `unpack_hook` on that for a tensor of the same shape,
+    dtype and device. The innermost block's hooks are called. What is packed this way is not
+    watched for in-place writes."""
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+        self._scopes = []
+
+    def __enter__(self):
+        made = ffi.new("flam_saved_hooks *")
+        made.struct_size = ffi.sizeof("flam_saved_hooks")
+        made.user, made.drop = keep(_Hooks(self.pack_hook, self.unpack_hook)), DROP
+        made.pack, made.unpack = _pack, _unpack
+        made.drop_packed = _fast.flam_py_saved_hooks_drop_packed
+        self._scopes.append(api.saved_hooks_push(made))
+
+    def __exit__(self, *exc):
+        api.scope_pop(self._scopes.pop())
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Inside, saved tensors are kept on the cpu and come back to their device in backward."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        import importlib
+
+        # A kind of device is a module of the package, which says whether there is one to pin for.
+        package = __name__.partition(".")[0]
+        pinned = pin_memory and importlib.import_module(f"{package}.{device_type}").is_available()
+
+        def pack(tensor):
+            if not pin_memory:
+                return tensor.device, tensor.cpu()
+            from .._gen import ops
+
+            kept = ops.TORCH["empty"](tensor.size(), dtype=tensor.dtype, pin_memory=pinned)
+            return tensor.device, kept.copy_(tensor)
+
+        def unpack(packed):
+            device, tensor = packed
+            return tensor.to(device, non_blocking=pin_memory)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """Inside, setting hooks for saved tensors fails with `error_message`; so does entering the
+    block where some are set. Also a decorator."""
+
+    def __init__(self, error_message):
+        self.error_message = error_message
+        self._scopes = []
+
+    def __enter__(self):
+        self._scopes.append(api.saved_hooks_disable_push(self.error_message))
+
+    def __exit__(self, *exc):
+        api.scope_pop(self._scopes.pop())
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def disabled(*args, **kwargs):
+            with self:
+                return function(*args, **kwargs)
+
+        return disabled

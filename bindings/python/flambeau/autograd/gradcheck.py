@@ -1,0 +1,421 @@
+"""Gradients against central differences: `gradcheck` and, for second derivatives, `gradgradcheck`.
+
+A Jacobian here has a row per element of the input and a column per element of the output. The fast
+mode compares one random combination of its entries in place of all of them."""
+
+import sys
+import types
+import warnings
+
+from .._tensor import Tensor
+from . import grad
+from .function import Function
+
+__all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
+
+
+class GradcheckError(RuntimeError):
+    """Raised by `gradcheck` and `gradgradcheck`."""
+
+
+def _op(name):
+    from .._gen import ops
+
+    return ops.TORCH[name]
+
+
+def _tuple(value):
+    if isinstance(value, list):
+        return tuple(value)
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _differentiable(value):
+    return tuple(t for t in _tuple(value) if isinstance(t, Tensor) and t.requires_grad)
+
+
+def _floating(value):
+    return tuple(t for t in _tuple(value) if isinstance(t, Tensor) and t.is_floating_point())
+
+
+def _is_checked(value):
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _check_inputs(inputs):
+    if not any(map(_is_checked, inputs)):
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True."
+        )
+    for i, x in enumerate(inputs):
+        if not _is_checked(x):
+            continue
+        if str(x.dtype) != "torch.float64":
+            warnings.warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or "
+                "complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex. ",
+                stacklevel=4,
+            )
+        if any(step == 0 and size > 1 for step, size in zip(x.stride(), x.size())):
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
+                "that are non-overlapping to be able to compute the numerical gradients "
+                "correctly. You should call .contiguous on the input before passing it to "
+                "gradcheck."
+            )
+
+
+# ---- differences ---------------------------------------------------------------------------------
+
+
+def _perturbed(func, inputs, i, offset):
+    """Outputs of `func` where input `i` is moved."""
+    moved = list(inputs)
+    moved[i] = (inputs[i].detach() + offset).requires_grad_(inputs[i].requires_grad)
+    return [y.detach().clone() for y in _floating(func(*moved))]
+
+
+def _slope(func, inputs, i, direction, eps):
+    """Central differences of all outputs along a direction in input `i`."""
+    high = _perturbed(func, inputs, i, direction * eps)
+    low = _perturbed(func, inputs, i, direction * -eps)
+    for k, (a, b) in enumerate(zip(high, low)):
+        if a.shape != b.shape:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same shape when inputs are perturbed "
+                f"on index {k} by {eps}, but got: shapes {a.shape} and {b.shape}."
+            )
+    return [(a - b) / (2 * eps) for a, b in zip(high, low)]
+
+
+def _unit(x, n):
+    flat = _op("zeros")(x.numel(), dtype=x.dtype, device=x.device)
+    flat[n] = 1
+    return flat.reshape(x.shape)
+
+
+def _numerical(func, inputs, i, outputs, eps):
+    """Jacobians of every output with respect to input `i`."""
+    x = inputs[i]
+    rows = [_slope(func, inputs, i, _unit(x, n), eps) for n in range(x.numel())]
+    zeros, stack = _op("zeros"), _op("stack")
+    return [
+        stack([row[k].reshape(-1).to(x.dtype) for row in rows])
+        if rows
+        else zeros(0, y.numel(), dtype=x.dtype, device=x.device)
+        for k, y in enumerate(outputs)
+    ]
+
+
+# ---- gradients -----------------------------------------------------------------------------------
+
+
+def _one_pass(output, checked, seed):
+    return grad(output, checked, seed, retain_graph=True, allow_unused=True)
+
+
+def _checked_gradients(found, checked, check_dtypes):
+    """Zeros for what is missing; a gradient of another shape or dtype is an error."""
+    for g, x in zip(found, checked):
+        if g is not None and check_dtypes and g.dtype is not x.dtype:
+            raise GradcheckError("Gradient has dtype mismatch")
+        if g is not None and g.shape != x.shape:
+            raise GradcheckError("Analytical gradient has incorrect size")
+    zeros = _op("zeros_like")
+    return [zeros(x) if g is None else g.detach() for g, x in zip(found, checked)]
+
+
+def _columns(output, checked, seeds, check_dtypes):
+    """For each checked input, the gradients of several passes as columns."""
+    passes = [
+        _checked_gradients(_one_pass(output, checked, s), checked, check_dtypes) for s in seeds
+    ]
+    zeros, stack = _op("zeros"), _op("stack")
+    return [
+        stack([p[k].reshape(-1) for p in passes], dim=1)
+        if passes
+        else zeros(x.numel(), 0, dtype=x.dtype, device=x.device)
+        for k, x in enumerate(checked)
+    ]
+
+
+def _analytical(output, checked, seeds, nondet_tol, check_dtypes):
+    """The same twice: a backward must repeat itself."""
+    first = _columns(output, checked, seeds, check_dtypes)
+    again = _columns(output, checked, seeds, False)
+    for a, b in zip(first, again):
+        if a.numel() and (a - b).abs().max().item() > nondet_tol:
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and "
+                "grad_output multiple times gives different values, although analytical gradient "
+                f"matches numerical gradient.The tolerance for nondeterminism was {nondet_tol}."
+            )
+    return first
+
+
+def _close(a, b, rtol, atol):
+    return bool(_op("allclose")(a, b.to(a.dtype), rtol, atol))
+
+
+def _mismatch(k, j, numerical, analytical):
+    return (
+        f"Jacobian mismatch for output {k} with respect to input {j},\n"
+        f"numerical:{numerical}\nanalytical:{analytical}\n"
+    )
+
+
+def _compare_all(func, inputs, outputs, o):
+    """Every entry of every Jacobian."""
+    places = [i for i, x in enumerate(inputs) if _is_checked(x)]
+    checked = [inputs[i] for i in places]
+    floating = _floating(func(*inputs))
+    numerical = [_numerical(func, inputs, i, floating, o["eps"]) for i in places]
+    if not outputs:
+        if any((n != 0).any() for per_input in numerical for n in per_input):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    which = [k for k, y in enumerate(floating) if y.requires_grad]
+    for k, (column, output) in enumerate(zip(which, outputs)):
+        seeds = [_unit(output, n) for n in range(output.numel())]
+        found = _analytical(output, checked, seeds, o["nondet_tol"], o["check_grad_dtypes"])
+        for j, a in enumerate(found):
+            n = numerical[j][column]
+            if not _close(a, n, o["rtol"], o["atol"]):
+                raise GradcheckError(_mismatch(k, j, n, a))
+
+
+def _compare_combined(func, inputs, outputs, o):
+    """One random combination of each Jacobian's entries."""
+    places = [i for i, x in enumerate(inputs) if _is_checked(x)]
+    checked = [inputs[i] for i in places]
+    floating = _floating(func(*inputs))
+    drawn = [_direction(x) for x in checked]
+    numerical = [_slope(func, inputs, i, u, o["eps"]) for i, u in zip(places, drawn)]
+    if not outputs:
+        if any((s.abs() > o["eps"]).any() for per_input in numerical for s in per_input):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    which = [k for k, y in enumerate(floating) if y.requires_grad]
+    for k, (column, output) in enumerate(zip(which, outputs)):
+        v = _direction(output)
+        found = _analytical(output, checked, [v], o["nondet_tol"], o["check_grad_dtypes"])
+        for j, (a, u) in enumerate(zip(found, drawn)):
+            n = (numerical[j][column].to(v.dtype) * v).sum()
+            a = (a.reshape(-1) * u.reshape(-1)).sum()
+            # The tolerance is that of an entry, of which the combination adds up many.
+            atol = o["atol"] * (u.abs().sum() * v.abs().sum()).item()
+            if not _close(a, n.to(a.dtype), o["rtol"], atol):
+                _compare_all(func, inputs, outputs, o)
+                raise GradcheckError(
+                    _mismatch(k, j, n, a) + "The quantities are combined in fast mode; slow mode "
+                    "finds every entry within its tolerance: run with fast_mode=False"
+                )
+
+
+def _direction(x):
+    """A random vector of length 1 in the shape of a tensor, the same on every run; it leaves the
+    program's random numbers alone."""
+    from ..random import Generator
+
+    drawn = _op("rand")(x.shape, generator=Generator().manual_seed(0), dtype=x.dtype)
+    return (drawn / drawn.norm().clamp_min(1e-30)).to(x.device)
+
+
+# ---- what every gradient has to stand ------------------------------------------------------------
+
+
+def _check_scaled_by_output(outputs, inputs):
+    checked = [x for x in inputs if _is_checked(x)]
+    zeros = _op("zeros_like")
+    found = grad(
+        outputs, checked, [zeros(y) for y in outputs], retain_graph=True, allow_unused=True
+    )
+    for g, x in zip(found, checked):
+        if g is None:
+            continue
+        if not g.eq(0).all():
+            raise GradcheckError("backward not multiplied by grad_output")
+        if g.dtype is not x.dtype:
+            raise GradcheckError("grad is incorrect type")
+        if g.device != x.device:
+            raise GradcheckError("grad is incorrect device")
+        if g.size() != x.size():
+            raise GradcheckError("grad is incorrect size")
+
+
+class _NoGradient(Function):
+    """Hands a value through and no gradient back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+def _check_missing_gradients(func, inputs, count):
+    """No output's gradient may be needed, neither all nor one at a time."""
+    checked = [x for x in inputs if _is_checked(x)]
+    for missing in [set(range(count))] + ([{i} for i in range(count)] if count > 1 else []):
+        outputs = [
+            _NoGradient.apply(y) if i in missing else y
+            for i, y in enumerate(_differentiable(func(*inputs)))
+        ]
+        zeros = _op("zeros_like")
+        try:
+            found = grad(outputs, checked, [zeros(y) for y in outputs], allow_unused=True)
+        except RuntimeError as problem:
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. Please look at "
+                '"Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+            ) from problem
+        if any(g is not None and not g.eq(0).all() for g in found):
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are "
+                'undefined or zero. Please look at "Notes about undefined output gradients" in '
+                '"tools/autograd/derivatives.yaml"'
+            )
+
+
+def _refuse(check_batched_grad, check_batched_forward_grad, check_forward_ad, check_backward_ad):
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
+    if check_batched_grad or check_batched_forward_grad:
+        raise NotImplementedError(
+            "batched gradients are not supported; call gradcheck with check_batched_grad=False"
+        )
+    if check_forward_ad:
+        raise NotImplementedError(
+            "forward-mode automatic differentiation is not supported; call gradcheck with "
+            "check_forward_ad=False"
+        )
+
+
+def gradcheck(
+    func,
+    inputs,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
+    fast_mode=False,
+    masked=None,
+):
+    """Whether the gradients of `func` at those `inputs` that require grad are those that central
+    differences show. Made for float64."""
+    _refuse(check_batched_grad, check_batched_forward_grad, check_forward_ad, check_backward_ad)
+    options = {
+        "eps": eps,
+        "atol": atol,
+        "rtol": rtol,
+        "nondet_tol": nondet_tol,
+        "check_grad_dtypes": check_grad_dtypes,
+    }
+    inputs = _tuple(inputs)
+    try:
+        _check_inputs(inputs)
+        outputs = _differentiable(func(*inputs))
+        (_compare_combined if fast_mode else _compare_all)(func, inputs, outputs, options)
+        if outputs:
+            _check_scaled_by_output(outputs, inputs)
+        if outputs and check_undefined_grad:
+            _check_missing_gradients(func, inputs, len(outputs))
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _random_gradient(y, non_contiguous):
+    shape = (*y.shape, 2) if non_contiguous and y.numel() > 1 else tuple(y.shape)
+    drawn = _op("rand")(shape, dtype=y.dtype, device=y.device) * 2 - 1
+    return (drawn[..., 0] if len(shape) > y.dim() else drawn).requires_grad_()
+
+
+def gradgradcheck(
+    func,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    gen_non_contig_grad_outputs=False,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_fwd_over_rev=False,
+    check_rev_over_rev=True,
+    fast_mode=False,
+    masked=False,
+):
+    """`gradcheck` of the gradients of `func`, in its inputs and in `grad_outputs`, which are random
+    unless given."""
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError(
+            "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
+    inputs = _tuple(inputs)
+    if grad_outputs is None:
+        grads = tuple(
+            _random_gradient(y, gen_non_contig_grad_outputs) for y in _differentiable(func(*inputs))
+        )
+    else:
+        grads = _tuple(grad_outputs)
+    n = len(inputs)
+
+    def slopes(*args):
+        xs, gs = args[:n], args[n:]
+        found = grad(
+            _differentiable(func(*xs)),
+            [x for x, old in zip(xs, inputs) if _is_checked(old)],
+            gs,
+            create_graph=True,
+            allow_unused=True,
+        )
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        slopes,
+        inputs + grads,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+class _CallableModule(types.ModuleType):
+    """`autograd.gradcheck` is the function in torch, and importing this module puts it there."""
+
+    def __call__(self, *args, **kwargs):
+        return gradcheck(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,0 +1,259 @@
+"""Functions that turn a function into its gradient: `grad`, `vjp`, `jvp`, `jacrev`, `hessian`, all
+by backward passes, and nested as often as wanted; and modules called with other parameters.
+
+What they return has a history exactly where something outside of them requires a gradient."""
+
+from .._call import ffi
+from .._tensor import Tensor
+from ..autograd import grad as _gradients
+from ..autograd.functional import _zeros
+from ..autograd.grad_mode import enable_grad, is_grad_enabled
+from ._call import functional_call
+from ._trees import flatten, mapped
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "vjp",
+    "vmap",
+]
+
+
+class _Inputs:
+    """Arguments by which a function is differentiated, each a tensor of our own."""
+
+    def __init__(self, args, argnums, name):
+        self.args, self.argnums = args, argnums
+        places = (argnums,) if isinstance(argnums, int) else argnums
+        n = len(args)
+        for a in places:
+            if not -n <= a < n:
+                raise RuntimeError(f"Got argnum={a}, but only {n} positional inputs")
+        self.places = [a % n for a in places]
+        self.tensors, self.builds = [], []
+        for a in self.places:
+            leaves, build = flatten(args[a])
+            for leaf in leaves:
+                if not isinstance(leaf, Tensor):
+                    raise ValueError(
+                        f"{name}: expected the arguments to differentiate by to be tensors, or "
+                        f"containers of them, but got {type(leaf)}"
+                    )
+            self.builds.append((len(leaves), build))
+            self.tensors += leaves
+        self.own = [
+            t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in self.tensors
+        ]
+
+    def call(self, func, kwargs):
+        args = list(self.args)
+        for place, value in zip(self.places, self.each(self.own)):
+            args[place] = value
+        return func(*args, **kwargs)
+
+    def each(self, leaves):
+        """One tree of values per argument."""
+        found, at = [], 0
+        for n, build in self.builds:
+            found.append(build(leaves[at : at + n]))
+            at += n
+        return found
+
+    def shaped(self, leaves):
+        """Values as `argnums` says: for one argument, or a tuple for several."""
+        found = self.each(leaves)
+        return found[0] if isinstance(self.argnums, int) else tuple(found)
+
+    def gradients(self, output, seed=None):
+        if not output.requires_grad:
+            return [_zeros(t) for t in self.own]
+        found = _gradients(
+            output, self.own, seed, create_graph=True, allow_unused=True, retain_graph=True
+        )
+        return [_zeros(t) if g is None else g for g, t in zip(found, self.own)]
+
+
+def _is_outside(tensor, own):
+    """Whether anything but our own leaves stands at the ends of a tensor's history."""
+    leaves = {int(ffi.cast("uintptr_t", t._h)) for t in own}  # a leaf's node has its address
+    stack, seen = [tensor.grad_fn], set()
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if node.name() == "AccumulateGrad" and node._id() not in leaves:
+            return True
+        stack += [following for following, _ in node.next_functions]
+    return False
+
+
+def _settled(tree, own, recording):
+    """What the caller gets: with a history where that is of tensors outside."""
+    keep = recording and any(not t.is_leaf for t in own)
+
+    def settle(t):
+        if not t.requires_grad or keep:
+            return t
+        return t if recording and _is_outside(t, own) else t.detach()
+
+    return mapped(settle, tree)
+
+
+def _with_aux(result, has_aux, name):
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+    return result
+
+
+def grad_and_value(func, argnums=0, has_aux=False):
+    """The function that returns the gradient of `func`, and its value; with `has_aux`, what it
+    returns beside its value too."""
+
+    def run(*args, **kwargs):
+        recording = is_grad_enabled()
+        with enable_grad():
+            inputs = _Inputs(args, argnums, "grad_and_value(f)(*args)")
+            output, aux = _with_aux(inputs.call(func, kwargs), has_aux, "grad_and_value(f)(*args)")
+            if not isinstance(output, Tensor):
+                raise RuntimeError(
+                    "grad_and_value(f)(*args): Expected f(*args) to return a tensor, got "
+                    f"{type(output)}"
+                )
+            if output.dim() != 0:
+                raise RuntimeError(
+                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got "
+                    f"tensor with {output.dim()} dims. Maybe you wanted to use the vjp or jacrev "
+                    "APIs instead?"
+                )
+            slopes = inputs.shaped(inputs.gradients(output))
+        value = (output, aux) if has_aux else output
+        return _settled((slopes, value), inputs.own, recording)
+
+    return run
+
+
+def grad(func, argnums=0, has_aux=False):
+    """The function that returns the gradient of `func`, by its first argument or by `argnums`."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    def run(*args, **kwargs):
+        slopes, value = both(*args, **kwargs)
+        return (slopes, value[1]) if has_aux else slopes
+
+    return run
+
+
+def vjp(func, *primals, has_aux=False):
+    """`func(*primals)`, and the function from a vector to its product with the Jacobian."""
+    recording = is_grad_enabled()
+    with enable_grad():
+        inputs = _Inputs(primals, tuple(range(len(primals))), "vjp(f, *primals)")
+        output, aux = _with_aux(inputs.call(func, {}), has_aux, "vjp(f, *primals)")
+    outputs, _ = flatten(output)
+
+    def product(*cotangents):
+        given, _ = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
+        if len(given) != len(outputs):
+            raise RuntimeError(
+                f"Expected {len(outputs)} cotangents, one for each output of f, got {len(given)}"
+            )
+        again = is_grad_enabled()
+        with enable_grad():
+            total = [_zeros(t) for t in inputs.own]
+            for y, v in zip(outputs, given):
+                total = [t + g for t, g in zip(total, inputs.gradients(y, v))]
+        return _settled(inputs.shaped(total), inputs.own, again)
+
+    result = _settled(output, inputs.own, recording)
+    return (result, product, _settled(aux, inputs.own, recording)) if has_aux else (result, product)
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """`func(*primals)`, and the product of its Jacobian with `tangents`: the gradient, in the
+    vector that it multiplies, of a backward pass."""
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples")
+    recording = is_grad_enabled()
+    with enable_grad():
+        inputs = _Inputs(primals, tuple(range(len(primals))), "jvp(f, primals, tangents)")
+        given, _ = flatten(tangents)
+        if [t.shape for t in given] != [t.shape for t in inputs.own]:
+            raise RuntimeError(
+                "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
+                "structure and shapes"
+            )
+        output, aux = _with_aux(inputs.call(func, {}), has_aux, "jvp(f, primals, tangents)")
+        outputs, build = flatten(output)
+        products = []
+        for y in outputs:
+            dual = _zeros(y, True)
+            slopes = inputs.gradients(y, dual)
+            total = sum((g * v).sum() for g, v in zip(slopes, given))
+            found = (
+                _gradients(total, dual, create_graph=True, allow_unused=True)[0]
+                if total.requires_grad
+                else None
+            )
+            products.append(_zeros(y) if found is None else found)
+    result = _settled((output, build(products)), inputs.own, recording)
+    return (*result, _settled(aux, inputs.own, recording)) if has_aux else result
+
+
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
+    """The function that returns the Jacobian of `func`, one backward pass per element of its
+    output."""
+
+    def run(*args, **kwargs):
+        recording = is_grad_enabled()
+        with enable_grad():
+            inputs = _Inputs(args, argnums, "jacrev(f)(*args)")
+            output, aux = _with_aux(inputs.call(func, kwargs), has_aux, "jacrev(f)(*args)")
+            outputs, build = flatten(output)
+            found = build([inputs.shaped(_rows(y, inputs)) for y in outputs])
+        if has_aux:
+            found = (found, aux)
+        return _settled(found, inputs.own, recording)
+
+    return run
+
+
+def _rows(output, inputs):
+    from .._gen import ops
+
+    flat = output.reshape(-1)
+    rows = [inputs.gradients(flat[i]) for i in range(flat.numel())]
+    stack = ops.TORCH["stack"]
+    return [
+        stack([row[k] for row in rows]).view(output.shape + t.shape)
+        if rows
+        else _zeros(t).new_zeros(output.shape + t.shape)
+        for k, t in enumerate(inputs.own)
+    ]
+
+
+def hessian(func, argnums=0):
+    """The function that returns the Hessian of `func`: the Jacobian of its Jacobian."""
+    return jacrev(jacrev(func, argnums), argnums)
+
+
+def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error"):
+    """The same matrix as `jacrev`, and by the same backward passes: there is no forward mode."""
+    return jacrev(func, argnums, has_aux=has_aux)
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """Unsupported."""
+    raise NotImplementedError(
+        "torch.func.vmap is not supported; write the batch dimension out, or loop over it and "
+        "stack the results"
+    )

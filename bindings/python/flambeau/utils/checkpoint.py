@@ -1,0 +1,390 @@
+"""Recomputation instead of memory: `checkpoint(function, *args)` runs a function and keeps only
+its arguments; backward runs it again. The library does it (`flam_checkpoint_push`); here is what
+makes a Python function the one that runs again, and torch's older form, `use_reentrant=True`,
+which is a `Function` whose backward starts a backward of its own."""
+
+import contextlib
+import functools
+import warnings
+
+from .._call import ffi
+from .._callbacks import DROP, borrowed, guarded, keep, value_of
+from .._errors import CheckpointError
+from .._gen import api
+from .._tensor import Tensor
+from ..amp.autocast_mode import (
+    autocast,
+    get_autocast_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+)
+from ..autograd import backward as _backward
+from ..autograd.function import Function
+from ..autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "DefaultDeviceType",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
+
+_early_stop = None  # None: as each call says
+_ADVICE = (
+    "In a future release, {call} without use_reentrant will raise an exception. "
+    "use_reentrant=False is recommended, but if you need to preserve the current default "
+    "behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences "
+    "between the two variants."
+)
+
+
+def noop_context_fn():
+    """Two contexts that do nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable):
+    """Whether recomputation of what runs inside ends once the last value that backward needs is
+    there; wins over the argument of `checkpoint`."""
+    global _early_stop
+    before = _early_stop
+    try:
+        _early_stop = enable
+        yield
+    finally:
+        _early_stop = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled):
+    """Accepted: errors of a recomputation name the operations that saved, with or without it."""
+    yield
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """Unsupported: operations cannot be intercepted one by one."""
+    raise NotImplementedError(
+        "selective activation checkpointing is not supported; checkpoint smaller parts of the "
+        "model instead"
+    )
+
+
+# ---- the function that runs again ----------------------------------------------------------------
+
+
+class _Again:
+    """A call whose tensors were taken out: the library keeps those and hands them in again."""
+
+    def __init__(self, function, args, kwargs, context):
+        self.function, self.context = function, context
+        self.tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
+        places = iter(range(len(self.tensors)))
+        self.slots = [
+            next(places) if isinstance(a, Tensor) else None for a in (*args, *kwargs.values())
+        ]
+        self.rest = [None if isinstance(a, Tensor) else a for a in (*args, *kwargs.values())]
+        self.names = list(kwargs)
+        self.classes = [type(t) for t in self.tensors]
+
+    def run(self, tensors):
+        values = [r if s is None else tensors[s] for s, r in zip(self.slots, self.rest)]
+        n = len(values) - len(self.names)
+        with self.context:
+            self.function(*values[:n], **dict(zip(self.names, values[n:])))
+
+
+@guarded("flam_py_recompute_run")
+def _run_again(user, inputs, n_inputs):
+    again = value_of(user)
+    again.run([borrowed(inputs[i], again.classes[i]) for i in range(n_inputs)])
+
+
+@contextlib.contextmanager
+def _scope(again, preserve_rng_state, early_stop, check_determinism):
+    made = ffi.new("flam_recompute *")
+    made.struct_size = ffi.sizeof("flam_recompute")
+    made.user, made.run, made.drop = keep(again), _run_again, DROP
+    tensors, again.tensors = again.tensors, ()
+    scope = api.checkpoint_push(made, tensors, preserve_rng_state, early_stop, check_determinism)
+    del tensors
+    try:
+        yield
+    finally:
+        api.scope_pop(scope)
+
+
+def _without_reentry(function, args, kwargs, preserve, context_fn, determinism_check, early_stop):
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
+    first, second = context_fn()
+    if not is_grad_enabled():
+        return function(*args, **kwargs)
+    again = _Again(function, args, kwargs, second)
+    stop = bool(early_stop if _early_stop is None else _early_stop)
+    with _scope(again, bool(preserve), stop, determinism_check == "default"):
+        with first:
+            return function(*args, **kwargs)
+    raise RuntimeError(
+        "torch.utils.checkpoint: the forward context provided by context_fn suppressed an "
+        "exception raised during the checkpointed forward. This is not supported because "
+        "checkpoint cannot return a value for a failed forward."
+    )
+
+
+class _Checkpointed:
+    """`checkpoint` without a function: a decorator of functions and methods."""
+
+    def __init__(self, function, **options):
+        self.function, self.options = function, options
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args, **kwargs):
+        return _checkpoint(self.function, args, kwargs, **self.options)
+
+    def __get__(self, instance, owner=None):
+        if instance is None or not hasattr(self.function, "__get__"):
+            return self
+        return type(self)(self.function.__get__(instance, owner), **self.options)
+
+
+def checkpoint(
+    function=None,
+    *args,
+    use_reentrant=None,
+    preserve_rng_state=True,
+    context_fn=noop_context_fn,
+    determinism_check="default",
+    debug=False,
+    early_stop=True,
+    respect_saved_tensors_hooks=None,
+    **kwargs,
+):
+    """Runs `function(*args, **kwargs)` and keeps nothing that its operations save: backward runs
+    it again, with the same arguments, random numbers and autocast. Without a function, a
+    decorator."""
+    options = {
+        "use_reentrant": use_reentrant,
+        "preserve_rng_state": preserve_rng_state,
+        "context_fn": context_fn,
+        "determinism_check": determinism_check,
+        "debug": debug,
+        "early_stop": early_stop,
+        "respect_saved_tensors_hooks": respect_saved_tensors_hooks,
+    }
+    if function is None and not args:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        return functools.partial(_Checkpointed, **options)
+    return _checkpoint(function, args, kwargs, **options)
+
+
+def _checkpoint(
+    function,
+    args,
+    kwargs,
+    *,
+    use_reentrant,
+    preserve_rng_state,
+    context_fn,
+    determinism_check,
+    debug,
+    early_stop,
+    respect_saved_tensors_hooks,
+):
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+            + _ADVICE.format(call="calling checkpoint"),
+            stacklevel=3,
+        )
+        use_reentrant = True
+    if not use_reentrant:
+        return _without_reentry(
+            function, args, kwargs, preserve_rng_state, context_fn, determinism_check, early_stop
+        )
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if (
+        context_fn is not noop_context_fn
+        or debug is not False
+        or respect_saved_tensors_hooks is not None
+    ):
+        raise ValueError(
+            "Passing `context_fn`, `debug`, or `respect_saved_tensors_hooks` is only supported "
+            "when use_reentrant=False."
+        )
+    return CheckpointFunction.apply(function, preserve_rng_state, *args)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """Runs modules or functions one after the other, in so many segments, all but the last of
+    them checkpointed."""
+    from .. import nn
+
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
+            "passed explicitly. In a future release, we will raise an exception if use_reentrant "
+            "is not passed. use_reentrant=False is recommended, but if you need to preserve the "
+            "current default behavior, you can pass use_reentrant=True. Refer to docs for more "
+            "details on the differences between the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children() if isinstance(functions, nn.Sequential) else functions)
+
+    def part(start, end):
+        def forward(value):
+            for step in steps[start:end]:
+                value = step(value)
+            return value
+
+        return forward
+
+    size, start = len(steps) // segments, 0
+    for start in range(size, size * segments, size) if size else ():
+        input = checkpoint(
+            part(start - size, start),
+            input,
+            use_reentrant=use_reentrant,
+            preserve_rng_state=preserve,
+        )
+    return part(start, len(steps))(input)
+
+
+# ---- torch's older form --------------------------------------------------------------------------
+
+
+def detach_variable(inputs):
+    """The arguments with tensors detached; they require grad where they did."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            f"{type(inputs).__name__}"
+        )
+    return tuple(
+        a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in inputs
+    )
+
+
+def check_backward_validity(inputs):
+    """Warns where no argument requires grad: the reentrant form computes no gradient then."""
+    if not any(a.requires_grad for a in inputs if isinstance(a, Tensor)):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3
+        )
+
+
+class DefaultDeviceType:
+    """The kind of device whose random numbers are kept where arguments name none."""
+
+    _default = "cuda"
+
+    @staticmethod
+    def set_device_type(device="cuda"):
+        DefaultDeviceType._default = device
+
+    @staticmethod
+    def get_device_type():
+        return DefaultDeviceType._default
+
+
+def get_device_states(*args):
+    """Numbers of the GPUs that the arguments are on, and their generators' states."""
+    from .. import cuda
+
+    found = {a.get_device() for a in args if isinstance(a, Tensor) and a.device.type != "cpu"}
+    devices = sorted(found)
+    return devices, [cuda.get_rng_state(d) for d in devices]
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """Sets generators of GPUs to states of `get_device_states`."""
+    from .. import cuda
+
+    for device, state in zip(devices, states):
+        cuda.set_rng_state(state, device)
+
+
+class _Surroundings:
+    """Autocast and random numbers as a forward found them, to be entered again."""
+
+    def __init__(self, preserve, args):
+        from .. import random
+
+        self.autocast = [
+            (kind, get_autocast_dtype(kind), is_autocast_enabled(kind), is_autocast_cache_enabled())
+            for kind in ("cpu", "cuda")
+        ]
+        self.states = (random.get_rng_state(), *get_device_states(*args)) if preserve else None
+
+    @contextlib.contextmanager
+    def again(self):
+        from .. import random
+
+        with contextlib.ExitStack() as stack:
+            if self.states is not None:
+                state, devices, states = self.states
+                stack.enter_context(random.fork_rng(devices))
+                random.set_rng_state(state)
+                set_device_states(devices, states)
+            for kind, dtype, enabled, cached in self.autocast:
+                scope = api.autocast_push(kind, dtype, enabled, cached)
+                stack.callback(api.scope_pop, scope)
+            yield
+
+
+class CheckpointFunction(Function):
+    """The reentrant form: forward without recording, and a backward inside of backward."""
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.surroundings = _Surroundings(preserve_rng_state, args)
+        ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        if not api.backward_is_whole():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
+                "passing an `inputs` parameter to .backward(). To resolve this error, you can "
+                "either set use_reentrant=False, or call .backward() without passing the `inputs` "
+                "argument."
+            )
+        inputs = list(ctx.inputs)
+        for i, tensor in zip(ctx.places, ctx.saved_tensors):
+            inputs[i] = tensor
+        inputs = detach_variable(tuple(inputs))
+        with enable_grad(), ctx.surroundings.again():
+            outputs = ctx.run_function(*inputs)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        wanted = [
+            (y, g) for y, g in zip(outputs, grads) if isinstance(y, Tensor) and y.requires_grad
+        ]
+        if not wanted:
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+        _backward([y for y, _ in wanted], [g for _, g in wanted])
+        return (None, None, *(a.grad if isinstance(a, Tensor) else None for a in inputs))

@@ -1,0 +1,126 @@
+"""torch.func: gradients as functions, nested, of containers, and modules with other parameters."""
+
+import pytest
+
+
+@pytest.fixture
+def func(torch):
+    return torch.func
+
+
+@pytest.fixture
+def x(torch, device):
+    return torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64, device=device)
+
+
+def test_grad(torch, func, x):
+    found = func.grad(lambda x: (x**3).sum())(x)
+    assert torch.allclose(found, 3 * x**2) and not found.requires_grad
+    found = func.grad(func.grad(lambda x: x**3))(x[2])
+    assert found.item() == 12 and not found.requires_grad
+    first, second = func.grad(lambda a, b: (a * a * b).sum(), argnums=(0, 1))(x, x + 1)
+    assert torch.equal(first, 2 * x * (x + 1)) and torch.equal(second, x * x)
+    slope, (value, aux) = func.grad_and_value(lambda x: (x.sum(), x * 2), has_aux=True)(x)
+    assert slope.tolist() == [1, 1, 1] and value == x.sum() and aux.tolist() == (x * 2).tolist()
+    assert not value.requires_grad and not aux.requires_grad
+    with torch.no_grad():
+        assert torch.allclose(func.grad(lambda x: (x**3).sum())(x), 3 * x**2)
+
+
+def test_containers(torch, func, x):
+    found = func.grad(lambda p: (p["a"] * p["b"][0]).sum())({"a": x, "b": [x + 1]})
+    assert torch.equal(found["a"], x + 1) and torch.equal(found["b"][0], x)
+
+
+def test_history_is_kept_where_something_outside_requires_it(torch, func, x):
+    w = x.clone().requires_grad_()
+    found = func.grad(lambda x: (w * x * x).sum())(x)
+    assert found.requires_grad
+    (slope,) = torch.autograd.grad(found.sum(), w)
+    assert torch.equal(slope, 2 * x)
+    found = func.grad(lambda y: (y**3).sum())(w)
+    (slope,) = torch.autograd.grad(found.sum(), w)
+    assert torch.allclose(slope, 6 * x)
+    with torch.no_grad():
+        assert not func.grad(lambda x: (w * x * x).sum())(x).requires_grad
+
+
+def test_products_and_matrices(torch, func, x):
+    def function(x):
+        return x.exp() * x.sum()
+
+    matrix = func.jacrev(function)(x)
+    assert torch.allclose(matrix, torch.autograd.functional.jacobian(function, x))
+    assert torch.equal(func.jacfwd(function)(x), matrix)
+    v = torch.tensor([1.0, 0.5, -2.0]).to(x)
+    value, product = func.vjp(function, x)
+    assert torch.equal(value, function(x)) and not value.requires_grad
+    assert torch.allclose(product(v)[0], v @ matrix)
+    assert torch.allclose(product(v)[0], v @ matrix)  # as often as wanted
+    value, tangent = func.jvp(function, (x,), (v,))
+    assert torch.equal(value, function(x)) and torch.allclose(tangent, matrix @ v)
+    assert torch.allclose(func.hessian(lambda x: (x**3).sum())(x), torch.diag(6 * x))
+    assert func.hessian(lambda x: x.sum())(x).tolist() == [[0] * 3] * 3
+    found, aux = func.jacrev(lambda x: (x * 2, "aux"), has_aux=True)(x)
+    assert aux == "aux" and torch.equal(found, 2 * torch.eye(3).to(x))
+
+
+def test_errors(torch, func, x):
+    with pytest.raises(RuntimeError, match="scalar tensor, got tensor with 1 dims"):
+        func.grad(lambda x: x)(x)
+    with pytest.raises(RuntimeError, match="Expected f.*to return a tensor"):
+        func.grad(lambda x: 3)(x)
+    with pytest.raises(RuntimeError, match=r"Got argnum=1, but only 1 positional inputs"):
+        func.grad(lambda x: x, argnums=1)(x)
+    with pytest.raises(RuntimeError, match="should be a tuple: .output, aux."):
+        func.grad(lambda x: x.sum(), has_aux=True)(x)
+    with pytest.raises(NotImplementedError, match="vmap"):
+        func.vmap(lambda x: x)
+
+
+def test_functional_call(torch, func, device):
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    model = model.to(device)
+    x = torch.randn(4, 3, device=device)
+    before = model[0].weight
+    params = {n: p.detach() * 2 for n, p in model.named_parameters()}
+    expected = torch.tanh(x @ params["0.weight"].T + params["0.bias"]) @ params["2.weight"].T
+    found = func.functional_call(model, params, (x,))
+    assert torch.allclose(found, expected + params["2.bias"], atol=1e-6)
+    assert model[0].weight is before
+    slopes = func.grad(lambda p: func.functional_call(model, p, x).sum())(params)
+    assert set(slopes) == set(params) and slopes["2.bias"].tolist() == [4]
+    part = {"2.bias": torch.zeros(1, device=device)}
+    assert torch.allclose(func.functional_call(model, part, x), model(x) - model[2].bias)
+    with pytest.raises(RuntimeError, match="Missing key.s.: '0.weight'"):
+        func.functional_call(model, part, x, strict=True)
+    with pytest.raises(RuntimeError, match="Unexpected key.s.: 'nothing'"):
+        func.functional_call(model, {**params, "nothing": x}, x, strict=True)
+    with pytest.raises(ValueError, match="appeared in multiple dictionaries"):
+        func.functional_call(model, (part, part), x)
+    with pytest.raises(RuntimeError):
+        func.functional_call(model, params, x[:, :2])
+    assert model[0].weight is before
+
+
+def test_functional_call_ties_and_buffers(torch, func):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = torch.nn.Parameter(torch.ones(1))
+            self.b = self.a
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x):
+            self.count = self.count + 1
+            return x + self.a + self.b
+
+    model, zero = Model(), torch.zeros(1)
+    assert func.functional_call(model, {"a": zero}, zero).item() == 0
+    assert func.functional_call(model, {"a": zero}, zero, tie_weights=False).item() == 1
+    with pytest.raises(ValueError, match="are tied"):
+        func.functional_call(model, {"a": zero, "b": torch.ones(1)}, zero)
+    values = {"count": torch.full((1,), 5.0)}
+    func.functional_call(model, values, zero)
+    assert values["count"].item() == 6
+    assert model.count.item() == 2 and model.a.item() == 1

@@ -1,0 +1,138 @@
+"""The checker of gradients, checked: right gradients pass, and each way of being wrong is found."""
+
+import pytest
+
+
+@pytest.fixture
+def x(torch, device):
+    return torch.tensor(
+        [[0.3, -1.2], [0.7, 2.0]], dtype=torch.float64, device=device
+    ).requires_grad_()
+
+
+@pytest.fixture
+def y(torch, device):
+    return torch.tensor([1.5, 0.4], dtype=torch.float64, device=device).requires_grad_()
+
+
+FAST = pytest.mark.parametrize("fast_mode", [False, True])
+
+
+def function(torch, forward, backward):
+    """A Function of one tensor; `backward(g, x)`."""
+
+    class Written(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return backward(g, *ctx.saved_tensors)
+
+    return Written.apply
+
+
+@FAST
+def test_right_gradients_pass(torch, x, y, fast_mode):
+    check = torch.autograd.gradcheck
+    constant = torch.ones_like(x).detach()
+    assert check(lambda a, b: (a * b).sin(), (x, y), fast_mode=fast_mode)
+    assert check(lambda a, b: ((a * b).sum(), a.exp()), (x, y), fast_mode=fast_mode)
+    assert check(lambda a, c, n: a * c * n, (x, constant, 3), fast_mode=fast_mode)
+    assert check(lambda a, b: a * 2, (x, y), fast_mode=fast_mode)  # does not depend on b
+    assert check(lambda a: (a.detach().exp(), a.exp()), x, fast_mode=fast_mode)
+    assert torch.autograd.gradgradcheck(lambda a, b: (a * b).sin(), (x, y), fast_mode=fast_mode)
+    assert torch.autograd.gradgradcheck(
+        lambda a: a**3, x, gen_non_contig_grad_outputs=True, fast_mode=fast_mode
+    )
+    seed = torch.ones((), dtype=x.dtype, device=x.device, requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda a: (a**3).sum(), x, seed, fast_mode=fast_mode)
+
+
+@FAST
+def test_wrong_gradients_are_found(torch, x, fast_mode):
+    check = torch.autograd.gradcheck
+    wrong = function(torch, lambda x: x * x, lambda g, x: 3 * g * x)
+    with pytest.raises(
+        RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"
+    ):
+        check(wrong, x, fast_mode=fast_mode)
+    assert not check(wrong, x, raise_exception=False, fast_mode=fast_mode)
+    second = function(torch, lambda x: x**3, lambda g, x: 3 * g * (x * x).detach())
+    assert check(second, x, fast_mode=fast_mode)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        torch.autograd.gradgradcheck(second, x, fast_mode=fast_mode)
+    with pytest.raises(RuntimeError, match="expected to be zero"):
+        check(lambda a: a.detach() * 2, x, fast_mode=fast_mode)
+
+
+@FAST
+def test_other_faults(torch, x, fast_mode):
+    check = torch.autograd.gradcheck
+    calls = [0]
+
+    def drifting(g, x):
+        calls[0] += 1
+        return g * (2 + 1e-9 * calls[0])
+
+    unsteady = function(torch, lambda x: x * 2, drifting)
+    with pytest.raises(RuntimeError, match="Backward is not reentrant"):
+        check(unsteady, x, fast_mode=fast_mode)
+    assert check(unsteady, x, nondet_tol=1e-6, fast_mode=fast_mode)
+    unscaled = function(torch, lambda x: (x * 2).sum(), lambda g, x: torch.full_like(x, 2))
+    with pytest.raises(RuntimeError, match="backward not multiplied by grad_output"):
+        check(unscaled, x, fast_mode=fast_mode)
+
+
+def test_a_missing_gradient_of_one_output(torch, x):
+    class Pair(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            if h is None:
+                return g * 2
+            invented = 1.0 if g is None and h.eq(0).all() else 0.0
+            return h * 3 + invented + (0 if g is None else g * 2)
+
+    with pytest.raises(RuntimeError, match="input grads to be undefined or zero"):
+        torch.autograd.gradcheck(Pair.apply, x)
+    assert torch.autograd.gradcheck(Pair.apply, x, check_undefined_grad=False)
+
+
+def test_inputs(torch, x, y):
+    check = torch.autograd.gradcheck
+    with pytest.raises(ValueError, match="expects at least one input tensor to require gradient"):
+        check(torch.exp, x.detach())
+    with pytest.raises(RuntimeError, match="0th input has a dimension with stride 0"):
+        check(torch.exp, y.expand(3, 2))
+    single = x.detach().float().requires_grad_()
+    with pytest.warns(UserWarning, match="not a double precision"):
+        assert check(torch.exp, single, eps=1e-2, atol=1e-2)
+    with pytest.raises(AssertionError, match="at least one of check_forward_ad"):
+        check(torch.exp, x, check_backward_ad=False)
+    with pytest.raises(NotImplementedError, match="forward-mode"):
+        check(torch.exp, x, check_forward_ad=True)
+    with pytest.raises(NotImplementedError, match="batched"):
+        check(torch.exp, x, check_batched_grad=True)
+
+
+def test_random_numbers_of_the_program_are_left_alone(torch, x):
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    torch.autograd.gradcheck(torch.exp, x, fast_mode=True)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_the_module_of_that_name_is_callable(torch, x):
+    import importlib
+
+    module = importlib.import_module(f"{torch.__name__}.autograd.gradcheck")
+    assert issubclass(module.GradcheckError, RuntimeError)
+    assert torch.autograd.gradcheck(torch.exp, x) and module.gradcheck(torch.exp, x)
