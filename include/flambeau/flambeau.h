@@ -48,6 +48,7 @@
 #include "flambeau/recurrent.h"
 #include "flambeau/reduce.h"
 #include "flambeau/running.h"
+#include "flambeau/saved.h"
 #include "flambeau/schedule.h"
 #include "flambeau/search.h"
 #include "flambeau/shape.h"

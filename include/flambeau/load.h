@@ -1104,6 +1104,15 @@ struct flam_api_table {
   flam_tensor *(*trapezoid)(const flam_tensor *, const flam_tensor *, int64_t);
   flam_tensor *(*cumulative_trapezoid_dx)(const flam_tensor *, double, int64_t);
   flam_tensor *(*cumulative_trapezoid)(const flam_tensor *, const flam_tensor *, int64_t);
+  flam_status (*saved_hooks_push)(const flam_saved_hooks *, flam_scope *);
+  flam_status (*saved_hooks_disable_push)(const char *, flam_scope *);
+  const char *(*saved_hooks_disabled)(void);
+  flam_status (*checkpoint_push)(const flam_recompute *, const flam_tensor *const *, size_t,
+      flam_bool, flam_bool, flam_bool, flam_scope *);
+  flam_tensor *(*module_checkpoint)(flam_module *, const flam_tensor *const *, size_t, flam_bool);
+  flam_bool (*backward_is_whole)(void);
+  uint64_t (*backward_pass)(void);
+  flam_bool (*backward_reaches)(const flam_tensor *);
   flam_scheduler *(*step_lr_new)(flam_optimizer *, int64_t, double);
   flam_scheduler *(*multi_step_lr_new)(flam_optimizer *, const int64_t *, size_t, double);
   flam_scheduler *(*constant_lr_new)(flam_optimizer *, double, int64_t);
@@ -2246,6 +2255,14 @@ static const char *const flam_api_names_[] = {
     "flam_trapezoid",
     "flam_cumulative_trapezoid_dx",
     "flam_cumulative_trapezoid",
+    "flam_saved_hooks_push",
+    "flam_saved_hooks_disable_push",
+    "flam_saved_hooks_disabled",
+    "flam_checkpoint_push",
+    "flam_module_checkpoint",
+    "flam_backward_is_whole",
+    "flam_backward_pass",
+    "flam_backward_reaches",
     "flam_step_lr_new",
     "flam_multi_step_lr_new",
     "flam_constant_lr_new",
@@ -3393,6 +3410,14 @@ const char *flam_library_load(const char *path) {
 #define flam_trapezoid (flam_api.trapezoid)
 #define flam_cumulative_trapezoid_dx (flam_api.cumulative_trapezoid_dx)
 #define flam_cumulative_trapezoid (flam_api.cumulative_trapezoid)
+#define flam_saved_hooks_push (flam_api.saved_hooks_push)
+#define flam_saved_hooks_disable_push (flam_api.saved_hooks_disable_push)
+#define flam_saved_hooks_disabled (flam_api.saved_hooks_disabled)
+#define flam_checkpoint_push (flam_api.checkpoint_push)
+#define flam_module_checkpoint (flam_api.module_checkpoint)
+#define flam_backward_is_whole (flam_api.backward_is_whole)
+#define flam_backward_pass (flam_api.backward_pass)
+#define flam_backward_reaches (flam_api.backward_reaches)
 #define flam_step_lr_new (flam_api.step_lr_new)
 #define flam_multi_step_lr_new (flam_api.multi_step_lr_new)
 #define flam_constant_lr_new (flam_api.constant_lr_new)

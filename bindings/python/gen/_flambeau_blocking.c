@@ -614,6 +614,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/recurrent.h"
 #include "flambeau/reduce.h"
 #include "flambeau/running.h"
+#include "flambeau/saved.h"
 #include "flambeau/schedule.h"
 #include "flambeau/search.h"
 #include "flambeau/shape.h"
@@ -630,584 +631,592 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 5), // char const *()(void)
 /*  1 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 565), // flam_profile *()(void)
+/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 571), // flam_profile *()(void)
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 573), // flam_state *()(char const *, int32_t)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 545), // char const *
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 581), // flam_state *()(char const *, int32_t)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 551), // char const *
 /*  6 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 573), // flam_state *()(flam_grad_scaler const *)
-/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 554), // flam_grad_scaler const *
+/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 581), // flam_state *()(flam_grad_scaler const *)
+/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 560), // flam_grad_scaler const *
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 559), // flam_module *
-/* 13 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
+/* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
+/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 565), // flam_module *
+/* 13 */ _CFFI_OP(_CFFI_OP_POINTER, 24), // flam_tensor const * const *
 /* 14 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_module *, flam_tensor const *)
+/* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t, int32_t)
 /* 17 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 576), // flam_tensor const *
-/* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 21 */ _CFFI_OP(_CFFI_OP_POINTER, 576), // flam_tensor *
-/* 22 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 23 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 24 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 25 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 26 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 27 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 28 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 30 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
-/* 31 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 32 */ _CFFI_OP(_CFFI_OP_POINTER, 229), // int64_t const *
-/* 33 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 34 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 36 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 37 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 38 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const * const *, size_t)
+/* 18 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 19 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 20 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 21 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 22 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_module *, flam_tensor const *)
+/* 23 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 24 */ _CFFI_OP(_CFFI_OP_POINTER, 584), // flam_tensor const *
+/* 25 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
+/* 27 */ _CFFI_OP(_CFFI_OP_POINTER, 584), // flam_tensor *
+/* 28 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 29 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 30 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 31 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 32 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 33 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 34 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
+/* 37 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 38 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // int64_t const *
+/* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 40 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 42 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
 /* 43 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const * const *, size_t, double, double, int32_t)
-/* 46 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 47 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 48 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
-/* 49 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 50 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const * const *, size_t, flam_tensor *)
-/* 53 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 54 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 55 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 57 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *)
-/* 58 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, char const *)
-/* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 62 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, char const *, flam_tensor *)
-/* 65 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 67 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, char const *, int64_t const *, size_t, int32_t, int32_t)
-/* 70 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 71 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 72 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 73 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 74 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 75 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 76 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, char const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 80 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 82 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *)
-/* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 88 */ _CFFI_OP(_CFFI_OP_POINTER, 48), // double const *
-/* 89 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, double const *, int32_t)
-/* 91 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 92 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
-/* 93 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
-/* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 44 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 45 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const * const *, size_t)
+/* 48 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 49 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const * const *, size_t, double, double, int32_t)
+/* 52 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 53 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 54 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 55 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 56 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 57 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 58 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const * const *, size_t, flam_tensor *)
+/* 59 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 60 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *)
+/* 64 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 65 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, char const *)
+/* 67 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 68 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, char const *, flam_tensor *)
+/* 71 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 72 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 73 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, char const *, int64_t const *, size_t, int32_t, int32_t)
+/* 76 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 77 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 79 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, char const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 85 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 86 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 88 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 90 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, double const *)
+/* 93 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 94 */ _CFFI_OP(_CFFI_OP_POINTER, 54), // double const *
 /* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, double const *, int32_t, flam_tensor *)
-/* 97 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 98 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
-/* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, double const *, double const *, int32_t)
+/* 97 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 98 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
+/* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
 /* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 101 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 103 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, flam_tensor *)
-/* 104 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 105 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
-/* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, int64_t const *, size_t, int32_t, int32_t)
-/* 109 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
-/* 111 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 115 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 116 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 118 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
-/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
-/* 126 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 128 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 133 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 134 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 141 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 142 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor *)
-/* 143 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 144 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 147 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 148 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 149 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 150 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
-/* 151 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 152 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
-/* 156 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 157 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 160 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 165 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
-/* 172 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 174 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, double const *, double const *, int32_t, flam_tensor *)
+/* 103 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 104 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
+/* 105 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
+/* 106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 107 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, double const *, flam_tensor *)
+/* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 111 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
+/* 112 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, double const *, int64_t const *, size_t, int32_t, int32_t)
+/* 115 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
+/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 121 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 122 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, double const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 124 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
+/* 125 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 126 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
+/* 132 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 134 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 142 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 146 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor *)
+/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 150 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 151 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 152 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
+/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 154 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 157 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
+/* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 163 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 171 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 172 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 177 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
-/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 181 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 178 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 179 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
-/* 185 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 183 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 187 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 192 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 192 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor *)
-/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 194 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 195 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 197 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 199 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 206 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 208 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
-/* 213 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 215 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor *)
+/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 205 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 207 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 209 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 213 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 218 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
-/* 221 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
+/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
+/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 220 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 221 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
 /* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
-/* 227 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 228 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, flam_tensor *)
-/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 233 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
+/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
+/* 227 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 228 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 232 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 233 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 234 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 235 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int32_t)
-/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 240 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int32_t, flam_tensor *)
-/* 242 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 244 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 245 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
-/* 247 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, flam_tensor *)
+/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 241 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 244 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t, flam_tensor *)
+/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
-/* 254 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 255 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 257 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 265 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 266 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
-/* 267 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 250 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 251 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
+/* 253 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 258 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
+/* 260 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 261 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
-/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
+/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 274 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 277 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
-/* 280 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 282 */ _CFFI_OP(_CFFI_OP_NOOP, 21),
-/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
-/* 290 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 291 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 277 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
+/* 279 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 282 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 288 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 292 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 294 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 297 */ _CFFI_OP(_CFFI_OP_POINTER, 579), // void const *
-/* 298 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
+/* 296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 577), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
-/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 307 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 309 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 310 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 314 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION, 577), // flam_tensor_list *()(flam_tensor const *)
-/* 316 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 317 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 318 */ _CFFI_OP(_CFFI_OP_FUNCTION, 577), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 319 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 320 */ _CFFI_OP(_CFFI_OP_NOOP, 32),
-/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 301 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 302 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 303 */ _CFFI_OP(_CFFI_OP_POINTER, 587), // void const *
+/* 304 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 307 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 585), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 311 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 313 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 315 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 585), // flam_tensor_list *()(flam_tensor const *)
+/* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(char const *)
-/* 325 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 326 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *)
-/* 328 */ _CFFI_OP(_CFFI_OP_POINTER, 550), // flam_event const *
+/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 585), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 325 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 326 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 327 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 329 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 330 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *, flam_stream const *)
-/* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 328),
-/* 332 */ _CFFI_OP(_CFFI_OP_POINTER, 575), // flam_stream const *
-/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 334 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler *, flam_state const *)
-/* 335 */ _CFFI_OP(_CFFI_OP_POINTER, 554), // flam_grad_scaler *
-/* 336 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_state const *
-/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 338 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, double *)
-/* 339 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 340 */ _CFFI_OP(_CFFI_OP_POINTER, 48), // double *
-/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
-/* 343 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 344 */ _CFFI_OP(_CFFI_OP_POINTER, 563), // flam_optimizer const *
-/* 345 */ _CFFI_OP(_CFFI_OP_POINTER, 6), // int32_t *
-/* 346 */ _CFFI_OP(_CFFI_OP_POINTER, 229), // int64_t *
+/* 330 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(char const *)
+/* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *)
+/* 334 */ _CFFI_OP(_CFFI_OP_POINTER, 556), // flam_event const *
+/* 335 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *, flam_stream const *)
+/* 337 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
+/* 338 */ _CFFI_OP(_CFFI_OP_POINTER, 583), // flam_stream const *
+/* 339 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler *, flam_state const *)
+/* 341 */ _CFFI_OP(_CFFI_OP_POINTER, 560), // flam_grad_scaler *
+/* 342 */ _CFFI_OP(_CFFI_OP_POINTER, 582), // flam_state const *
+/* 343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, double *)
+/* 345 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 346 */ _CFFI_OP(_CFFI_OP_POINTER, 54), // double *
 /* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
+/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
 /* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 350 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 351 */ _CFFI_OP(_CFFI_OP_NOOP, 345),
-/* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
+/* 350 */ _CFFI_OP(_CFFI_OP_POINTER, 569), // flam_optimizer const *
+/* 351 */ _CFFI_OP(_CFFI_OP_POINTER, 6), // int32_t *
+/* 352 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // int64_t *
 /* 353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, double, int32_t *)
-/* 355 */ _CFFI_OP(_CFFI_OP_POINTER, 557), // flam_loader *
-/* 356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 357 */ _CFFI_OP(_CFFI_OP_NOOP, 345),
-/* 358 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 360 */ _CFFI_OP(_CFFI_OP_NOOP, 355),
-/* 361 */ _CFFI_OP(_CFFI_OP_POINTER, 577), // flam_tensor_list * *
-/* 362 */ _CFFI_OP(_CFFI_OP_POINTER, 534), // void * *
-/* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, int64_t, int64_t)
-/* 365 */ _CFFI_OP(_CFFI_OP_NOOP, 355),
-/* 366 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 368 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 369 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, flam_state const *, int32_t)
-/* 370 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 336),
-/* 372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 374 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
-/* 375 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 376 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 377 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
+/* 355 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 357 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
+/* 358 */ _CFFI_OP(_CFFI_OP_NOOP, 352),
+/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, double, int32_t *)
+/* 361 */ _CFFI_OP(_CFFI_OP_POINTER, 563), // flam_loader *
+/* 362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 363 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
+/* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
+/* 366 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
+/* 367 */ _CFFI_OP(_CFFI_OP_POINTER, 585), // flam_tensor_list * *
+/* 368 */ _CFFI_OP(_CFFI_OP_POINTER, 540), // void * *
+/* 369 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 370 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
+/* 372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 374 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 375 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, flam_state const *, int32_t)
+/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 377 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
 /* 378 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_closure const *, double *)
-/* 381 */ _CFFI_OP(_CFFI_OP_POINTER, 563), // flam_optimizer *
-/* 382 */ _CFFI_OP(_CFFI_OP_POINTER, 546), // flam_closure const *
-/* 383 */ _CFFI_OP(_CFFI_OP_NOOP, 340),
-/* 384 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 385 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_state const *)
-/* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 381),
-/* 387 */ _CFFI_OP(_CFFI_OP_NOOP, 336),
-/* 388 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 389 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_plot const *, char const *)
-/* 390 */ _CFFI_OP(_CFFI_OP_POINTER, 564), // flam_plot const *
-/* 391 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 392 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 393 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_profile const *, char const *)
-/* 394 */ _CFFI_OP(_CFFI_OP_POINTER, 566), // flam_profile const *
-/* 395 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *)
-/* 398 */ _CFFI_OP(_CFFI_OP_POINTER, 568), // flam_progress *
-/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *)
-/* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 398),
-/* 402 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *, double)
-/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 398),
-/* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *)
-/* 410 */ _CFFI_OP(_CFFI_OP_POINTER, 572), // flam_scheduler *
-/* 411 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *, flam_state const *)
-/* 413 */ _CFFI_OP(_CFFI_OP_NOOP, 410),
-/* 414 */ _CFFI_OP(_CFFI_OP_NOOP, 336),
-/* 415 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 416 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_state const *, char const *)
-/* 417 */ _CFFI_OP(_CFFI_OP_NOOP, 336),
-/* 418 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 419 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 420 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *)
-/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 332),
-/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *, flam_stream const *)
-/* 424 */ _CFFI_OP(_CFFI_OP_NOOP, 332),
-/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 332),
-/* 426 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 427 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 428 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 431 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 433 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 381 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 382 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 383 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 384 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 385 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 386 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_closure const *, double *)
+/* 387 */ _CFFI_OP(_CFFI_OP_POINTER, 569), // flam_optimizer *
+/* 388 */ _CFFI_OP(_CFFI_OP_POINTER, 552), // flam_closure const *
+/* 389 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
+/* 390 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_state const *)
+/* 392 */ _CFFI_OP(_CFFI_OP_NOOP, 387),
+/* 393 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
+/* 394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_plot const *, char const *)
+/* 396 */ _CFFI_OP(_CFFI_OP_POINTER, 570), // flam_plot const *
+/* 397 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_profile const *, char const *)
+/* 400 */ _CFFI_OP(_CFFI_OP_POINTER, 572), // flam_profile const *
+/* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *)
+/* 404 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_progress *
+/* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 406 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *)
+/* 407 */ _CFFI_OP(_CFFI_OP_NOOP, 404),
+/* 408 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *, double)
+/* 411 */ _CFFI_OP(_CFFI_OP_NOOP, 404),
+/* 412 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 414 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 415 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *)
+/* 416 */ _CFFI_OP(_CFFI_OP_POINTER, 580), // flam_scheduler *
+/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *, flam_state const *)
+/* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 416),
+/* 420 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
+/* 421 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_state const *, char const *)
+/* 423 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
+/* 424 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 425 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 426 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *)
+/* 427 */ _CFFI_OP(_CFFI_OP_NOOP, 338),
+/* 428 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 429 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *, flam_stream const *)
+/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 338),
+/* 431 */ _CFFI_OP(_CFFI_OP_NOOP, 338),
+/* 432 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 433 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
 /* 434 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
 /* 435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 436 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 437 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, char const *, flam_tensor * *, flam_tensor * *)
-/* 438 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 439 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 440 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // flam_tensor * *
-/* 441 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 436 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 437 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 440 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 441 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 442 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 443 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, double *)
-/* 444 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 445 */ _CFFI_OP(_CFFI_OP_NOOP, 340),
-/* 446 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 447 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 449 */ _CFFI_OP(_CFFI_OP_POINTER, 551), // flam_format_options const *
-/* 450 */ _CFFI_OP(_CFFI_OP_POINTER, 5), // char const * *
-/* 451 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor * *, flam_tensor * *)
-/* 453 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 455 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double const *, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 458 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
-/* 461 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 462 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 463 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 464 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 466 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 467 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
-/* 468 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 470 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 473 */ _CFFI_OP(_CFFI_OP_NOOP, 345),
-/* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 477 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 478 */ _CFFI_OP(_CFFI_OP_NOOP, 345),
-/* 479 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 482 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 483 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 484 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 485 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 486 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 487 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 488 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 489 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 443 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, char const *, flam_tensor * *, flam_tensor * *)
+/* 444 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 445 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 446 */ _CFFI_OP(_CFFI_OP_POINTER, 27), // flam_tensor * *
+/* 447 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 448 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, double *)
+/* 450 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 451 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
+/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 453 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
+/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 455 */ _CFFI_OP(_CFFI_OP_POINTER, 557), // flam_format_options const *
+/* 456 */ _CFFI_OP(_CFFI_OP_POINTER, 5), // char const * *
+/* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 458 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 461 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 463 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double const *, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 464 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 466 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
+/* 467 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 468 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 470 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 471 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 472 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 473 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 474 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 475 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 476 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 479 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
+/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 481 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
+/* 482 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 483 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 484 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
+/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 488 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 493 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 494 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 495 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *)
-/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
+/* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 494 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 495 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 496 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 498 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
 /* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 505 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 507 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 510 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 512 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 514 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 505 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 507 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 509 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 510 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 511 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 516 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 519 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 521 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 522 */ _CFFI_OP(_CFFI_OP_NOOP, 440),
-/* 523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
-/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 526 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
-/* 527 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 528 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
-/* 529 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 530 */ _CFFI_OP(_CFFI_OP_NOOP, 362),
-/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 532 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
-/* 533 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 534 */ _CFFI_OP(_CFFI_OP_POINTER, 579), // void *
-/* 535 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 536 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 537 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
-/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 539 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
-/* 541 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION, 579), // void()(flam_loader *)
-/* 543 */ _CFFI_OP(_CFFI_OP_NOOP, 355),
-/* 544 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 546 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 547 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 548 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 549 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 550 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 551 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 552 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 553 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 554 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 555 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 556 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 557 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 558 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 559 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 560 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 561 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 562 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 563 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 564 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
-/* 565 */ _CFFI_OP(_CFFI_OP_POINTER, 566), // flam_profile *
-/* 566 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
-/* 567 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
-/* 568 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
-/* 569 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
-/* 570 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
-/* 571 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_saved
-/* 572 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_scheduler
-/* 573 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_state *
-/* 574 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_state
-/* 575 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_stream
-/* 576 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_tensor
-/* 577 */ _CFFI_OP(_CFFI_OP_POINTER, 578), // flam_tensor_list *
-/* 578 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_tensor_list
-/* 579 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 523 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 526 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 527 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 528 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 529 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
+/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 532 */ _CFFI_OP(_CFFI_OP_NOOP, 352),
+/* 533 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 534 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
+/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 368),
+/* 537 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 538 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
+/* 539 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 540 */ _CFFI_OP(_CFFI_OP_POINTER, 587), // void *
+/* 541 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
+/* 544 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 545 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 546 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
+/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 548 */ _CFFI_OP(_CFFI_OP_FUNCTION, 587), // void()(flam_loader *)
+/* 549 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
+/* 550 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 551 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 552 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 553 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 554 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 555 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 556 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 557 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 558 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 559 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 560 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 561 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 562 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 563 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 564 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 565 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 566 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 567 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 568 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 569 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 570 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
+/* 571 */ _CFFI_OP(_CFFI_OP_POINTER, 572), // flam_profile *
+/* 572 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
+/* 573 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
+/* 574 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
+/* 575 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
+/* 576 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
+/* 577 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_recompute
+/* 578 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_saved
+/* 579 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_saved_hooks
+/* 580 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_scheduler
+/* 581 */ _CFFI_OP(_CFFI_OP_POINTER, 582), // flam_state *
+/* 582 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_state
+/* 583 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_stream
+/* 584 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 30), // flam_tensor
+/* 585 */ _CFFI_OP(_CFFI_OP_POINTER, 586), // flam_tensor_list *
+/* 586 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 31), // flam_tensor_list
+/* 587 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -1239,19 +1248,19 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1269,10 +1278,10 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(345), arg5, (char **)&x5);
+      _cffi_type(351), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(345), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(351), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1409,19 +1418,19 @@ _cffi_f_flam_bincount(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1437,7 +1446,7 @@ _cffi_f_flam_bincount(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1466,10 +1475,10 @@ _cffi_f_flam_cholesky_inverse(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1485,7 +1494,7 @@ _cffi_f_flam_cholesky_inverse(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1516,10 +1525,10 @@ _cffi_f_flam_cholesky_inverse_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1529,10 +1538,10 @@ _cffi_f_flam_cholesky_inverse_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg2, (char **)&x2);
+      _cffi_type(27), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1544,7 +1553,7 @@ _cffi_f_flam_cholesky_inverse_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1575,19 +1584,19 @@ _cffi_f_flam_cholesky_solve(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1603,7 +1612,7 @@ _cffi_f_flam_cholesky_solve(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1636,19 +1645,19 @@ _cffi_f_flam_cholesky_solve_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1658,10 +1667,10 @@ _cffi_f_flam_cholesky_solve_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg3, (char **)&x3);
+      _cffi_type(27), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1673,7 +1682,7 @@ _cffi_f_flam_cholesky_solve_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1739,7 +1748,7 @@ _cffi_f_flam_clip_grad_norm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1770,10 +1779,10 @@ _cffi_f_flam_combinations(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1793,7 +1802,7 @@ _cffi_f_flam_combinations(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1824,19 +1833,19 @@ _cffi_f_flam_copy_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg0, (char **)&x0);
+      _cffi_type(27), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1852,7 +1861,7 @@ _cffi_f_flam_copy_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1921,28 +1930,28 @@ _cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg2, (char **)&x2);
+      _cffi_type(24), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1952,10 +1961,10 @@ _cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg4, (char **)&x4);
+      _cffi_type(24), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1965,10 +1974,10 @@ _cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg6, (char **)&x6);
+      _cffi_type(38), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1980,7 +1989,7 @@ _cffi_f_flam_embedding_bag(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2037,28 +2046,28 @@ _cffi_f_flam_equal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(345), arg2, (char **)&x2);
+      _cffi_type(351), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(345), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2093,10 +2102,10 @@ _cffi_f_flam_event_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(328), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(328), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2137,19 +2146,19 @@ _cffi_f_flam_event_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(328), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(328), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(332), arg1, (char **)&x1);
+      _cffi_type(338), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(332), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(338), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2261,7 +2270,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(577));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2299,10 +2308,10 @@ _cffi_f_flam_grad_scaler_get_scale(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(340), arg1, (char **)&x1);
+      _cffi_type(346), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(340), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(346), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2343,19 +2352,19 @@ _cffi_f_flam_grad_scaler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(335), arg0, (char **)&x0);
+      _cffi_type(341), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(335), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(341), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(336), arg1, (char **)&x1);
+      _cffi_type(342), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(336), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(342), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2413,19 +2422,19 @@ _cffi_f_flam_grad_scaler_owner_skipped(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(345), arg2, (char **)&x2);
+      _cffi_type(351), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(345), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(346), arg3, (char **)&x3);
+      _cffi_type(352), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(346), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(352), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2479,28 +2488,28 @@ _cffi_f_flam_grad_scaler_skipped(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(344), arg1, (char **)&x1);
+      _cffi_type(350), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(344), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(350), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(345), arg2, (char **)&x2);
+      _cffi_type(351), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(345), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(346), arg3, (char **)&x3);
+      _cffi_type(352), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(346), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(352), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2550,7 +2559,7 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(573));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(581));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2583,10 +2592,10 @@ _cffi_f_flam_histc(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2610,7 +2619,7 @@ _cffi_f_flam_histc(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2645,10 +2654,10 @@ _cffi_f_flam_histc_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2666,10 +2675,10 @@ _cffi_f_flam_histc_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg4, (char **)&x4);
+      _cffi_type(27), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2681,7 +2690,7 @@ _cffi_f_flam_histc_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2720,19 +2729,19 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg1, (char **)&x1);
+      _cffi_type(38), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2742,10 +2751,10 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg3, (char **)&x3);
+      _cffi_type(38), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2774,7 +2783,7 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2817,19 +2826,19 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg0, (char **)&x0);
+      _cffi_type(27), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg1, (char **)&x1);
+      _cffi_type(38), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2839,10 +2848,10 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg3, (char **)&x3);
+      _cffi_type(38), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2865,10 +2874,10 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg7, (char **)&x7);
+      _cffi_type(24), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2884,7 +2893,7 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2913,10 +2922,10 @@ _cffi_f_flam_linalg_cholesky(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2932,7 +2941,7 @@ _cffi_f_flam_linalg_cholesky(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2967,10 +2976,10 @@ _cffi_f_flam_linalg_cholesky_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2984,19 +2993,19 @@ _cffi_f_flam_linalg_cholesky_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg3, (char **)&x3);
+      _cffi_type(446), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg4, (char **)&x4);
+      _cffi_type(446), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3039,10 +3048,10 @@ _cffi_f_flam_linalg_cholesky_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3052,10 +3061,10 @@ _cffi_f_flam_linalg_cholesky_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg2, (char **)&x2);
+      _cffi_type(27), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3067,7 +3076,7 @@ _cffi_f_flam_linalg_cholesky_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3096,19 +3105,19 @@ _cffi_f_flam_linalg_cond(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg1, (char **)&x1);
+      _cffi_type(94), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3120,7 +3129,7 @@ _cffi_f_flam_linalg_cond(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3149,10 +3158,10 @@ _cffi_f_flam_linalg_cond_named(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3173,7 +3182,7 @@ _cffi_f_flam_linalg_cond_named(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3204,10 +3213,10 @@ _cffi_f_flam_linalg_cond_named_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3222,10 +3231,10 @@ _cffi_f_flam_linalg_cond_named_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg2, (char **)&x2);
+      _cffi_type(27), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3237,7 +3246,7 @@ _cffi_f_flam_linalg_cond_named_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3268,28 +3277,28 @@ _cffi_f_flam_linalg_cond_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg1, (char **)&x1);
+      _cffi_type(94), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg2, (char **)&x2);
+      _cffi_type(27), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3301,7 +3310,7 @@ _cffi_f_flam_linalg_cond_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3332,19 +3341,19 @@ _cffi_f_flam_linalg_cross(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3360,7 +3369,7 @@ _cffi_f_flam_linalg_cross(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3393,19 +3402,19 @@ _cffi_f_flam_linalg_cross_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3415,10 +3424,10 @@ _cffi_f_flam_linalg_cross_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg3, (char **)&x3);
+      _cffi_type(27), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3430,7 +3439,7 @@ _cffi_f_flam_linalg_cross_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3453,10 +3462,10 @@ _cffi_f_flam_linalg_det(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3468,7 +3477,7 @@ _cffi_f_flam_linalg_det(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3497,19 +3506,19 @@ _cffi_f_flam_linalg_det_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg1, (char **)&x1);
+      _cffi_type(27), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3521,7 +3530,7 @@ _cffi_f_flam_linalg_det_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3554,10 +3563,10 @@ _cffi_f_flam_linalg_eigh(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3572,19 +3581,19 @@ _cffi_f_flam_linalg_eigh(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg2, (char **)&x2);
+      _cffi_type(446), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg3, (char **)&x3);
+      _cffi_type(446), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3625,10 +3634,10 @@ _cffi_f_flam_linalg_eigvalsh(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3649,7 +3658,7 @@ _cffi_f_flam_linalg_eigvalsh(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3680,10 +3689,10 @@ _cffi_f_flam_linalg_eigvalsh_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3698,10 +3707,10 @@ _cffi_f_flam_linalg_eigvalsh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg2, (char **)&x2);
+      _cffi_type(27), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3713,7 +3722,7 @@ _cffi_f_flam_linalg_eigvalsh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3736,10 +3745,10 @@ _cffi_f_flam_linalg_inv(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3751,7 +3760,7 @@ _cffi_f_flam_linalg_inv(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3784,10 +3793,10 @@ _cffi_f_flam_linalg_inv_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3797,19 +3806,19 @@ _cffi_f_flam_linalg_inv_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg2, (char **)&x2);
+      _cffi_type(446), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg3, (char **)&x3);
+      _cffi_type(446), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3850,19 +3859,19 @@ _cffi_f_flam_linalg_inv_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg1, (char **)&x1);
+      _cffi_type(27), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3874,7 +3883,7 @@ _cffi_f_flam_linalg_inv_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3915,28 +3924,28 @@ _cffi_f_flam_linalg_lstsq(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg2, (char **)&x2);
+      _cffi_type(94), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3951,37 +3960,37 @@ _cffi_f_flam_linalg_lstsq(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg4, (char **)&x4);
+      _cffi_type(446), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg5, (char **)&x5);
+      _cffi_type(446), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg6, (char **)&x6);
+      _cffi_type(446), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg7, (char **)&x7);
+      _cffi_type(446), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4028,10 +4037,10 @@ _cffi_f_flam_linalg_lu(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4041,28 +4050,28 @@ _cffi_f_flam_linalg_lu(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg2, (char **)&x2);
+      _cffi_type(446), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg3, (char **)&x3);
+      _cffi_type(446), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg4, (char **)&x4);
+      _cffi_type(446), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4107,10 +4116,10 @@ _cffi_f_flam_linalg_lu_factor(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4120,19 +4129,19 @@ _cffi_f_flam_linalg_lu_factor(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg2, (char **)&x2);
+      _cffi_type(446), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg3, (char **)&x3);
+      _cffi_type(446), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4181,10 +4190,10 @@ _cffi_f_flam_linalg_lu_factor_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4198,28 +4207,28 @@ _cffi_f_flam_linalg_lu_factor_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg3, (char **)&x3);
+      _cffi_type(446), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg4, (char **)&x4);
+      _cffi_type(446), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg5, (char **)&x5);
+      _cffi_type(446), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4266,28 +4275,28 @@ _cffi_f_flam_linalg_lu_solve(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg2, (char **)&x2);
+      _cffi_type(24), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4307,7 +4316,7 @@ _cffi_f_flam_linalg_lu_solve(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4344,28 +4353,28 @@ _cffi_f_flam_linalg_lu_solve_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg2, (char **)&x2);
+      _cffi_type(24), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4379,10 +4388,10 @@ _cffi_f_flam_linalg_lu_solve_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg5, (char **)&x5);
+      _cffi_type(27), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4394,7 +4403,7 @@ _cffi_f_flam_linalg_lu_solve_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4431,10 +4440,10 @@ _cffi_f_flam_linalg_matrix_norm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4444,10 +4453,10 @@ _cffi_f_flam_linalg_matrix_norm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4471,7 +4480,7 @@ _cffi_f_flam_linalg_matrix_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4508,10 +4517,10 @@ _cffi_f_flam_linalg_matrix_norm_named(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4526,10 +4535,10 @@ _cffi_f_flam_linalg_matrix_norm_named(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4553,7 +4562,7 @@ _cffi_f_flam_linalg_matrix_norm_named(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4592,10 +4601,10 @@ _cffi_f_flam_linalg_matrix_norm_named_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4610,10 +4619,10 @@ _cffi_f_flam_linalg_matrix_norm_named_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4631,10 +4640,10 @@ _cffi_f_flam_linalg_matrix_norm_named_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg6, (char **)&x6);
+      _cffi_type(27), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4646,7 +4655,7 @@ _cffi_f_flam_linalg_matrix_norm_named_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4685,10 +4694,10 @@ _cffi_f_flam_linalg_matrix_norm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4698,10 +4707,10 @@ _cffi_f_flam_linalg_matrix_norm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4719,10 +4728,10 @@ _cffi_f_flam_linalg_matrix_norm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg6, (char **)&x6);
+      _cffi_type(27), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4734,7 +4743,7 @@ _cffi_f_flam_linalg_matrix_norm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4763,10 +4772,10 @@ _cffi_f_flam_linalg_matrix_power(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4782,7 +4791,7 @@ _cffi_f_flam_linalg_matrix_power(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4813,10 +4822,10 @@ _cffi_f_flam_linalg_matrix_power_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4826,10 +4835,10 @@ _cffi_f_flam_linalg_matrix_power_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg2, (char **)&x2);
+      _cffi_type(27), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4841,7 +4850,7 @@ _cffi_f_flam_linalg_matrix_power_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4874,28 +4883,28 @@ _cffi_f_flam_linalg_matrix_rank(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg1, (char **)&x1);
+      _cffi_type(94), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg2, (char **)&x2);
+      _cffi_type(94), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4911,7 +4920,7 @@ _cffi_f_flam_linalg_matrix_rank(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4946,28 +4955,28 @@ _cffi_f_flam_linalg_matrix_rank_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg1, (char **)&x1);
+      _cffi_type(94), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg2, (char **)&x2);
+      _cffi_type(94), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4977,10 +4986,10 @@ _cffi_f_flam_linalg_matrix_rank_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg4, (char **)&x4);
+      _cffi_type(27), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4992,7 +5001,7 @@ _cffi_f_flam_linalg_matrix_rank_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5040,7 +5049,7 @@ _cffi_f_flam_linalg_multi_dot(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5084,10 +5093,10 @@ _cffi_f_flam_linalg_multi_dot_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg2, (char **)&x2);
+      _cffi_type(27), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5099,7 +5108,7 @@ _cffi_f_flam_linalg_multi_dot_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5136,28 +5145,28 @@ _cffi_f_flam_linalg_norm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg1, (char **)&x1);
+      _cffi_type(94), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5181,7 +5190,7 @@ _cffi_f_flam_linalg_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5218,10 +5227,10 @@ _cffi_f_flam_linalg_norm_named(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5236,10 +5245,10 @@ _cffi_f_flam_linalg_norm_named(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5263,7 +5272,7 @@ _cffi_f_flam_linalg_norm_named(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5302,10 +5311,10 @@ _cffi_f_flam_linalg_norm_named_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5320,10 +5329,10 @@ _cffi_f_flam_linalg_norm_named_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5341,10 +5350,10 @@ _cffi_f_flam_linalg_norm_named_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg6, (char **)&x6);
+      _cffi_type(27), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5356,7 +5365,7 @@ _cffi_f_flam_linalg_norm_named_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5395,28 +5404,28 @@ _cffi_f_flam_linalg_norm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg1, (char **)&x1);
+      _cffi_type(94), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5434,10 +5443,10 @@ _cffi_f_flam_linalg_norm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg6, (char **)&x6);
+      _cffi_type(27), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5449,7 +5458,7 @@ _cffi_f_flam_linalg_norm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5482,28 +5491,28 @@ _cffi_f_flam_linalg_pinv(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg1, (char **)&x1);
+      _cffi_type(94), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg2, (char **)&x2);
+      _cffi_type(94), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5519,7 +5528,7 @@ _cffi_f_flam_linalg_pinv(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5554,28 +5563,28 @@ _cffi_f_flam_linalg_pinv_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg1, (char **)&x1);
+      _cffi_type(94), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(88), arg2, (char **)&x2);
+      _cffi_type(94), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(88), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(94), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5585,10 +5594,10 @@ _cffi_f_flam_linalg_pinv_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg4, (char **)&x4);
+      _cffi_type(27), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5600,7 +5609,7 @@ _cffi_f_flam_linalg_pinv_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5633,10 +5642,10 @@ _cffi_f_flam_linalg_qr(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5651,19 +5660,19 @@ _cffi_f_flam_linalg_qr(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg2, (char **)&x2);
+      _cffi_type(446), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg3, (char **)&x3);
+      _cffi_type(446), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5706,28 +5715,28 @@ _cffi_f_flam_linalg_slogdet(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg1, (char **)&x1);
+      _cffi_type(446), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg2, (char **)&x2);
+      _cffi_type(446), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5770,19 +5779,19 @@ _cffi_f_flam_linalg_solve(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5798,7 +5807,7 @@ _cffi_f_flam_linalg_solve(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5835,19 +5844,19 @@ _cffi_f_flam_linalg_solve_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5861,19 +5870,19 @@ _cffi_f_flam_linalg_solve_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg4, (char **)&x4);
+      _cffi_type(446), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg5, (char **)&x5);
+      _cffi_type(446), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5918,19 +5927,19 @@ _cffi_f_flam_linalg_solve_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5940,10 +5949,10 @@ _cffi_f_flam_linalg_solve_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg3, (char **)&x3);
+      _cffi_type(27), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5955,7 +5964,7 @@ _cffi_f_flam_linalg_solve_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5990,19 +5999,19 @@ _cffi_f_flam_linalg_solve_triangular(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6026,7 +6035,7 @@ _cffi_f_flam_linalg_solve_triangular(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6063,19 +6072,19 @@ _cffi_f_flam_linalg_solve_triangular_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6093,10 +6102,10 @@ _cffi_f_flam_linalg_solve_triangular_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg5, (char **)&x5);
+      _cffi_type(27), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6108,7 +6117,7 @@ _cffi_f_flam_linalg_solve_triangular_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6145,10 +6154,10 @@ _cffi_f_flam_linalg_svd(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6167,28 +6176,28 @@ _cffi_f_flam_linalg_svd(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg3, (char **)&x3);
+      _cffi_type(446), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg4, (char **)&x4);
+      _cffi_type(446), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(440), arg5, (char **)&x5);
+      _cffi_type(446), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(440), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6229,10 +6238,10 @@ _cffi_f_flam_linalg_svdvals(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6253,7 +6262,7 @@ _cffi_f_flam_linalg_svdvals(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6284,10 +6293,10 @@ _cffi_f_flam_linalg_svdvals_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6302,10 +6311,10 @@ _cffi_f_flam_linalg_svdvals_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg2, (char **)&x2);
+      _cffi_type(27), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6317,7 +6326,7 @@ _cffi_f_flam_linalg_svdvals_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6348,19 +6357,19 @@ _cffi_f_flam_linalg_vecdot(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6376,7 +6385,7 @@ _cffi_f_flam_linalg_vecdot(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6409,19 +6418,19 @@ _cffi_f_flam_linalg_vecdot_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6431,10 +6440,10 @@ _cffi_f_flam_linalg_vecdot_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg3, (char **)&x3);
+      _cffi_type(27), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6446,7 +6455,7 @@ _cffi_f_flam_linalg_vecdot_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6494,7 +6503,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(573));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(581));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6525,28 +6534,28 @@ _cffi_f_flam_loader_next(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(355), arg0, (char **)&x0);
+      _cffi_type(361), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(355), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(361), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(361), arg1, (char **)&x1);
+      _cffi_type(367), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor_list * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(361), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(367), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(362), arg2, (char **)&x2);
+      _cffi_type(368), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(362), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(368), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6579,10 +6588,10 @@ _cffi_f_flam_loader_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(355), arg0, (char **)&x0);
+      _cffi_type(361), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(355), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(361), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6625,10 +6634,10 @@ _cffi_f_flam_loader_seek(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(355), arg0, (char **)&x0);
+      _cffi_type(361), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(355), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(361), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6679,10 +6688,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(355), arg0, (char **)&x0);
+      _cffi_type(361), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(355), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(361), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6692,10 +6701,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(345), arg2, (char **)&x2);
+      _cffi_type(351), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(345), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6730,10 +6739,10 @@ _cffi_f_flam_logdet(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6745,7 +6754,7 @@ _cffi_f_flam_logdet(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6776,28 +6785,28 @@ _cffi_f_flam_masked_scatter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg2, (char **)&x2);
+      _cffi_type(24), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6809,7 +6818,7 @@ _cffi_f_flam_masked_scatter(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6840,28 +6849,28 @@ _cffi_f_flam_masked_scatter_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg0, (char **)&x0);
+      _cffi_type(27), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg2, (char **)&x2);
+      _cffi_type(24), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6873,7 +6882,7 @@ _cffi_f_flam_masked_scatter_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6902,19 +6911,19 @@ _cffi_f_flam_masked_select(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6926,7 +6935,7 @@ _cffi_f_flam_masked_select(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7058,10 +7067,10 @@ _cffi_f_flam_module_call(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7073,12 +7082,77 @@ _cffi_f_flam_module_call(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_module_call _cffi_d_flam_module_call
+#endif
+
+static flam_tensor * _cffi_d_flam_module_checkpoint(flam_module * x0, flam_tensor const * const * x1, size_t x2, int32_t x3)
+{
+  return flam_module_checkpoint(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_module_checkpoint(PyObject *self, PyObject *args)
+{
+  flam_module * x0;
+  flam_tensor const * const * x1;
+  size_t x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_module_checkpoint", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(12), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(12), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(13), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(13), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_module_checkpoint(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_module_checkpoint _cffi_d_flam_module_checkpoint
 #endif
 
 static flam_tensor * _cffi_d_flam_module_forward(flam_module * x0, flam_tensor const * const * x1, size_t x2)
@@ -7132,7 +7206,7 @@ _cffi_f_flam_module_forward(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7172,10 +7246,10 @@ _cffi_f_flam_module_load_state_dict(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(336), arg1, (char **)&x1);
+      _cffi_type(342), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(336), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(342), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7286,28 +7360,28 @@ _cffi_f_flam_nanquantile(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7327,7 +7401,7 @@ _cffi_f_flam_nanquantile(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7364,28 +7438,28 @@ _cffi_f_flam_nanquantile_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7399,10 +7473,10 @@ _cffi_f_flam_nanquantile_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg5, (char **)&x5);
+      _cffi_type(27), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7414,7 +7488,7 @@ _cffi_f_flam_nanquantile_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7437,10 +7511,10 @@ _cffi_f_flam_nonzero(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7452,7 +7526,7 @@ _cffi_f_flam_nonzero(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7475,10 +7549,10 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7490,7 +7564,7 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(577));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7527,10 +7601,10 @@ _cffi_f_flam_norm_named(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7545,10 +7619,10 @@ _cffi_f_flam_norm_named(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7572,7 +7646,7 @@ _cffi_f_flam_norm_named(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7611,10 +7685,10 @@ _cffi_f_flam_norm_named_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7629,10 +7703,10 @@ _cffi_f_flam_norm_named_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7650,10 +7724,10 @@ _cffi_f_flam_norm_named_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg6, (char **)&x6);
+      _cffi_type(27), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7665,7 +7739,7 @@ _cffi_f_flam_norm_named_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7694,10 +7768,10 @@ _cffi_f_flam_one_hot(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7713,7 +7787,7 @@ _cffi_f_flam_one_hot(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7742,19 +7816,19 @@ _cffi_f_flam_optimizer_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(381), arg0, (char **)&x0);
+      _cffi_type(387), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(381), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(387), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(336), arg1, (char **)&x1);
+      _cffi_type(342), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(336), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(342), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7797,28 +7871,28 @@ _cffi_f_flam_optimizer_step_closure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(381), arg0, (char **)&x0);
+      _cffi_type(387), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(381), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(387), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(382), arg1, (char **)&x1);
+      _cffi_type(388), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_closure const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(382), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(388), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(340), arg2, (char **)&x2);
+      _cffi_type(346), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(340), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(346), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7859,10 +7933,10 @@ _cffi_f_flam_plot_write(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(390), arg0, (char **)&x0);
+      _cffi_type(396), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(390), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(396), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7912,10 +7986,10 @@ _cffi_f_flam_profile_export_trace(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(394), arg0, (char **)&x0);
+      _cffi_type(400), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profile const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(394), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(400), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7963,7 +8037,7 @@ _cffi_f_flam_profiler_stop(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(565));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(571));
   return pyresult;
 }
 #else
@@ -7985,10 +8059,10 @@ _cffi_f_flam_progress_draw(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(398), arg0, (char **)&x0);
+      _cffi_type(404), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(398), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(404), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8023,10 +8097,10 @@ _cffi_f_flam_progress_finish(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(398), arg0, (char **)&x0);
+      _cffi_type(404), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(398), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(404), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8067,10 +8141,10 @@ _cffi_f_flam_progress_say(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(398), arg0, (char **)&x0);
+      _cffi_type(404), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(398), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(404), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8122,10 +8196,10 @@ _cffi_f_flam_progress_to_jsonl(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(398), arg0, (char **)&x0);
+      _cffi_type(404), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(398), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(404), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8185,28 +8259,28 @@ _cffi_f_flam_quantile(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8226,7 +8300,7 @@ _cffi_f_flam_quantile(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8263,28 +8337,28 @@ _cffi_f_flam_quantile_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8298,10 +8372,10 @@ _cffi_f_flam_quantile_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(21), arg5, (char **)&x5);
+      _cffi_type(27), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(21), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(27), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8313,7 +8387,7 @@ _cffi_f_flam_quantile_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8346,37 +8420,37 @@ _cffi_f_flam_repeat_interleave_each(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg1, (char **)&x1);
+      _cffi_type(24), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg2, (char **)&x2);
+      _cffi_type(38), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg3, (char **)&x3);
+      _cffi_type(38), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8388,7 +8462,7 @@ _cffi_f_flam_repeat_interleave_each(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8417,10 +8491,10 @@ _cffi_f_flam_save(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(336), arg0, (char **)&x0);
+      _cffi_type(342), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(336), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(342), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8470,19 +8544,19 @@ _cffi_f_flam_scheduler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(410), arg0, (char **)&x0);
+      _cffi_type(416), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(410), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(416), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(336), arg1, (char **)&x1);
+      _cffi_type(342), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(336), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(342), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8517,10 +8591,10 @@ _cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(410), arg0, (char **)&x0);
+      _cffi_type(416), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(410), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(416), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8585,10 +8659,10 @@ _cffi_f_flam_stream_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(332), arg0, (char **)&x0);
+      _cffi_type(338), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(332), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(338), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8629,19 +8703,19 @@ _cffi_f_flam_stream_wait_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(332), arg0, (char **)&x0);
+      _cffi_type(338), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(332), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(338), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(332), arg1, (char **)&x1);
+      _cffi_type(338), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(332), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(338), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8684,28 +8758,28 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(449), arg1, (char **)&x1);
+      _cffi_type(455), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(449), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(455), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(450), arg2, (char **)&x2);
+      _cffi_type(456), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(450), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(456), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8754,19 +8828,19 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(297), arg0, (char **)&x0);
+      _cffi_type(303), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(297), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(303), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg1, (char **)&x1);
+      _cffi_type(38), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8794,7 +8868,7 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8823,19 +8897,19 @@ _cffi_f_flam_tensor_host_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(362), arg1, (char **)&x1);
+      _cffi_type(368), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(362), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(368), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8876,19 +8950,19 @@ _cffi_f_flam_tensor_item_f64(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(340), arg1, (char **)&x1);
+      _cffi_type(346), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(340), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(346), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8929,19 +9003,19 @@ _cffi_f_flam_tensor_item_i64(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(346), arg1, (char **)&x1);
+      _cffi_type(352), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(346), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(352), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8976,10 +9050,10 @@ _cffi_f_flam_tensor_pin_memory(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8991,7 +9065,7 @@ _cffi_f_flam_tensor_pin_memory(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9022,19 +9096,19 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(534), arg1, (char **)&x1);
+      _cffi_type(540), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(534), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(540), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9085,10 +9159,10 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9116,7 +9190,7 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9175,7 +9249,7 @@ _cffi_f_flam_tril_indices(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   return pyresult;
 }
 #else
@@ -9233,7 +9307,7 @@ _cffi_f_flam_triu_indices(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(21));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
   return pyresult;
 }
 #else
@@ -9265,19 +9339,19 @@ _cffi_f_flam_unique(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg1, (char **)&x1);
+      _cffi_type(38), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9297,7 +9371,7 @@ _cffi_f_flam_unique(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(577));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9330,19 +9404,19 @@ _cffi_f_flam_unique_consecutive(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(18), arg0, (char **)&x0);
+      _cffi_type(24), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(32), arg1, (char **)&x1);
+      _cffi_type(38), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(32), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(38), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9362,7 +9436,7 @@ _cffi_f_flam_unique_consecutive(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(577));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9516,199 +9590,230 @@ static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 }
 struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
 
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_recompute(flam_recompute *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_recompute.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, flam_tensor const * const *, size_t) = &p->run; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_recompute { char x; flam_recompute y; };
+
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_saved_hooks(flam_saved_hooks *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_saved_hooks.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, flam_tensor const *, void * *) = &p->pack; (void)tmp; }
+  { int32_t(* *tmp)(void *, void *, flam_tensor * *) = &p->unpack; (void)tmp; }
+  { void(* *tmp)(void *, void *) = &p->drop_packed; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_saved_hooks { char x; flam_saved_hooks y; };
+
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 467), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 427), (void *)_cffi_d_flam_backward },
-  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_bincount },
-  { "flam_cholesky_inverse", (void *)_cffi_f_flam_cholesky_inverse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_cholesky_inverse },
-  { "flam_cholesky_inverse_out", (void *)_cffi_f_flam_cholesky_inverse_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 241), (void *)_cffi_d_flam_cholesky_inverse_out },
-  { "flam_cholesky_solve", (void *)_cffi_f_flam_cholesky_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 179), (void *)_cffi_d_flam_cholesky_solve },
-  { "flam_cholesky_solve_out", (void *)_cffi_f_flam_cholesky_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_cholesky_solve_out },
-  { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_clip_grad_norm_ },
-  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_combinations },
-  { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 25), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 537), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 155), (void *)_cffi_d_flam_embedding_bag },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 473), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 433), (void *)_cffi_d_flam_backward },
+  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_bincount },
+  { "flam_cholesky_inverse", (void *)_cffi_f_flam_cholesky_inverse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 243), (void *)_cffi_d_flam_cholesky_inverse },
+  { "flam_cholesky_inverse_out", (void *)_cffi_f_flam_cholesky_inverse_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_cholesky_inverse_out },
+  { "flam_cholesky_solve", (void *)_cffi_f_flam_cholesky_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_cholesky_solve },
+  { "flam_cholesky_solve_out", (void *)_cffi_f_flam_cholesky_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_cholesky_solve_out },
+  { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_clip_grad_norm_ },
+  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 290), (void *)_cffi_d_flam_combinations },
+  { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 31), (void *)_cffi_d_flam_copy_ },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 543), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_embedding_bag },
   { "flam_environment", (void *)_cffi_f_flam_environment, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 0), (void *)_cffi_d_flam_environment },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_equal },
-  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 327), (void *)_cffi_d_flam_event_synchronize },
-  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 330), (void *)_cffi_d_flam_event_wait },
-  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_grad },
-  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 338), (void *)_cffi_d_flam_grad_scaler_get_scale },
-  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 334), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
-  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
-  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_grad_scaler_skipped },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 481), (void *)_cffi_d_flam_equal },
+  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 333), (void *)_cffi_d_flam_event_synchronize },
+  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 336), (void *)_cffi_d_flam_event_wait },
+  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 310), (void *)_cffi_d_flam_grad },
+  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 344), (void *)_cffi_d_flam_grad_scaler_get_scale },
+  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
+  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 354), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
+  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_grad_scaler_skipped },
   { "flam_grad_scaler_state_dict", (void *)_cffi_f_flam_grad_scaler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 8), (void *)_cffi_d_flam_grad_scaler_state_dict },
-  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 266), (void *)_cffi_d_flam_histc },
-  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_histc_out },
-  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 253), (void *)_cffi_d_flam_index },
-  { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 30), (void *)_cffi_d_flam_index_put_ },
-  { "flam_linalg_cholesky", (void *)_cffi_f_flam_linalg_cholesky, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_cholesky },
-  { "flam_linalg_cholesky_ex", (void *)_cffi_f_flam_linalg_cholesky_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_linalg_cholesky_ex },
-  { "flam_linalg_cholesky_out", (void *)_cffi_f_flam_linalg_cholesky_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 241), (void *)_cffi_d_flam_linalg_cholesky_out },
-  { "flam_linalg_cond", (void *)_cffi_f_flam_linalg_cond, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 86), (void *)_cffi_d_flam_linalg_cond },
-  { "flam_linalg_cond_named", (void *)_cffi_f_flam_linalg_cond_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_linalg_cond_named },
-  { "flam_linalg_cond_named_out", (void *)_cffi_f_flam_linalg_cond_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 64), (void *)_cffi_d_flam_linalg_cond_named_out },
-  { "flam_linalg_cond_out", (void *)_cffi_f_flam_linalg_cond_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 103), (void *)_cffi_d_flam_linalg_cond_out },
-  { "flam_linalg_cross", (void *)_cffi_f_flam_linalg_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_linalg_cross },
-  { "flam_linalg_cross_out", (void *)_cffi_f_flam_linalg_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_linalg_cross_out },
-  { "flam_linalg_det", (void *)_cffi_f_flam_linalg_det, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_linalg_det },
-  { "flam_linalg_det_out", (void *)_cffi_f_flam_linalg_det_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 142), (void *)_cffi_d_flam_linalg_det_out },
-  { "flam_linalg_eigh", (void *)_cffi_f_flam_linalg_eigh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 437), (void *)_cffi_d_flam_linalg_eigh },
-  { "flam_linalg_eigvalsh", (void *)_cffi_f_flam_linalg_eigvalsh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_linalg_eigvalsh },
-  { "flam_linalg_eigvalsh_out", (void *)_cffi_f_flam_linalg_eigvalsh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 64), (void *)_cffi_d_flam_linalg_eigvalsh_out },
-  { "flam_linalg_inv", (void *)_cffi_f_flam_linalg_inv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_linalg_inv },
-  { "flam_linalg_inv_ex", (void *)_cffi_f_flam_linalg_inv_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_linalg_inv_ex },
-  { "flam_linalg_inv_out", (void *)_cffi_f_flam_linalg_inv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 142), (void *)_cffi_d_flam_linalg_inv_out },
-  { "flam_linalg_lstsq", (void *)_cffi_f_flam_linalg_lstsq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 457), (void *)_cffi_d_flam_linalg_lstsq },
-  { "flam_linalg_lu", (void *)_cffi_f_flam_linalg_lu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 502), (void *)_cffi_d_flam_linalg_lu },
-  { "flam_linalg_lu_factor", (void *)_cffi_f_flam_linalg_lu_factor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_linalg_lu_factor },
-  { "flam_linalg_lu_factor_ex", (void *)_cffi_f_flam_linalg_lu_factor_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 516), (void *)_cffi_d_flam_linalg_lu_factor_ex },
-  { "flam_linalg_lu_solve", (void *)_cffi_f_flam_linalg_lu_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 164), (void *)_cffi_d_flam_linalg_lu_solve },
-  { "flam_linalg_lu_solve_out", (void *)_cffi_f_flam_linalg_lu_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 171), (void *)_cffi_d_flam_linalg_lu_solve_out },
-  { "flam_linalg_matrix_norm", (void *)_cffi_f_flam_linalg_matrix_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_linalg_matrix_norm },
-  { "flam_linalg_matrix_norm_named", (void *)_cffi_f_flam_linalg_matrix_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_linalg_matrix_norm_named },
-  { "flam_linalg_matrix_norm_named_out", (void *)_cffi_f_flam_linalg_matrix_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 77), (void *)_cffi_d_flam_linalg_matrix_norm_named_out },
-  { "flam_linalg_matrix_norm_out", (void *)_cffi_f_flam_linalg_matrix_norm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 133), (void *)_cffi_d_flam_linalg_matrix_norm_out },
-  { "flam_linalg_matrix_power", (void *)_cffi_f_flam_linalg_matrix_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_linalg_matrix_power },
-  { "flam_linalg_matrix_power_out", (void *)_cffi_f_flam_linalg_matrix_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 279), (void *)_cffi_d_flam_linalg_matrix_power_out },
-  { "flam_linalg_matrix_rank", (void *)_cffi_f_flam_linalg_matrix_rank, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 90), (void *)_cffi_d_flam_linalg_matrix_rank },
-  { "flam_linalg_matrix_rank_out", (void *)_cffi_f_flam_linalg_matrix_rank_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_linalg_matrix_rank_out },
-  { "flam_linalg_multi_dot", (void *)_cffi_f_flam_linalg_multi_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 41), (void *)_cffi_d_flam_linalg_multi_dot },
-  { "flam_linalg_multi_dot_out", (void *)_cffi_f_flam_linalg_multi_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_linalg_multi_dot_out },
-  { "flam_linalg_norm", (void *)_cffi_f_flam_linalg_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 108), (void *)_cffi_d_flam_linalg_norm },
-  { "flam_linalg_norm_named", (void *)_cffi_f_flam_linalg_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_linalg_norm_named },
-  { "flam_linalg_norm_named_out", (void *)_cffi_f_flam_linalg_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 77), (void *)_cffi_d_flam_linalg_norm_named_out },
-  { "flam_linalg_norm_out", (void *)_cffi_f_flam_linalg_norm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 116), (void *)_cffi_d_flam_linalg_norm_out },
-  { "flam_linalg_pinv", (void *)_cffi_f_flam_linalg_pinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 90), (void *)_cffi_d_flam_linalg_pinv },
-  { "flam_linalg_pinv_out", (void *)_cffi_f_flam_linalg_pinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_linalg_pinv_out },
-  { "flam_linalg_qr", (void *)_cffi_f_flam_linalg_qr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 437), (void *)_cffi_d_flam_linalg_qr },
-  { "flam_linalg_slogdet", (void *)_cffi_f_flam_linalg_slogdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 452), (void *)_cffi_d_flam_linalg_slogdet },
-  { "flam_linalg_solve", (void *)_cffi_f_flam_linalg_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 179), (void *)_cffi_d_flam_linalg_solve },
-  { "flam_linalg_solve_ex", (void *)_cffi_f_flam_linalg_solve_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_linalg_solve_ex },
-  { "flam_linalg_solve_out", (void *)_cffi_f_flam_linalg_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_linalg_solve_out },
-  { "flam_linalg_solve_triangular", (void *)_cffi_f_flam_linalg_solve_triangular, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_linalg_solve_triangular },
-  { "flam_linalg_solve_triangular_out", (void *)_cffi_f_flam_linalg_solve_triangular_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 197), (void *)_cffi_d_flam_linalg_solve_triangular_out },
-  { "flam_linalg_svd", (void *)_cffi_f_flam_linalg_svd, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 488), (void *)_cffi_d_flam_linalg_svd },
-  { "flam_linalg_svdvals", (void *)_cffi_f_flam_linalg_svdvals, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_linalg_svdvals },
-  { "flam_linalg_svdvals_out", (void *)_cffi_f_flam_linalg_svdvals_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 64), (void *)_cffi_d_flam_linalg_svdvals_out },
-  { "flam_linalg_vecdot", (void *)_cffi_f_flam_linalg_vecdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_linalg_vecdot },
-  { "flam_linalg_vecdot_out", (void *)_cffi_f_flam_linalg_vecdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_linalg_vecdot_out },
+  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_histc },
+  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_histc_out },
+  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 259), (void *)_cffi_d_flam_index },
+  { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 36), (void *)_cffi_d_flam_index_put_ },
+  { "flam_linalg_cholesky", (void *)_cffi_f_flam_linalg_cholesky, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 243), (void *)_cffi_d_flam_linalg_cholesky },
+  { "flam_linalg_cholesky_ex", (void *)_cffi_f_flam_linalg_cholesky_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_linalg_cholesky_ex },
+  { "flam_linalg_cholesky_out", (void *)_cffi_f_flam_linalg_cholesky_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_linalg_cholesky_out },
+  { "flam_linalg_cond", (void *)_cffi_f_flam_linalg_cond, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 92), (void *)_cffi_d_flam_linalg_cond },
+  { "flam_linalg_cond_named", (void *)_cffi_f_flam_linalg_cond_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_cond_named },
+  { "flam_linalg_cond_named_out", (void *)_cffi_f_flam_linalg_cond_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 70), (void *)_cffi_d_flam_linalg_cond_named_out },
+  { "flam_linalg_cond_out", (void *)_cffi_f_flam_linalg_cond_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 109), (void *)_cffi_d_flam_linalg_cond_out },
+  { "flam_linalg_cross", (void *)_cffi_f_flam_linalg_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_linalg_cross },
+  { "flam_linalg_cross_out", (void *)_cffi_f_flam_linalg_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_cross_out },
+  { "flam_linalg_det", (void *)_cffi_f_flam_linalg_det, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_linalg_det },
+  { "flam_linalg_det_out", (void *)_cffi_f_flam_linalg_det_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_linalg_det_out },
+  { "flam_linalg_eigh", (void *)_cffi_f_flam_linalg_eigh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 443), (void *)_cffi_d_flam_linalg_eigh },
+  { "flam_linalg_eigvalsh", (void *)_cffi_f_flam_linalg_eigvalsh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_eigvalsh },
+  { "flam_linalg_eigvalsh_out", (void *)_cffi_f_flam_linalg_eigvalsh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 70), (void *)_cffi_d_flam_linalg_eigvalsh_out },
+  { "flam_linalg_inv", (void *)_cffi_f_flam_linalg_inv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_linalg_inv },
+  { "flam_linalg_inv_ex", (void *)_cffi_f_flam_linalg_inv_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 502), (void *)_cffi_d_flam_linalg_inv_ex },
+  { "flam_linalg_inv_out", (void *)_cffi_f_flam_linalg_inv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_linalg_inv_out },
+  { "flam_linalg_lstsq", (void *)_cffi_f_flam_linalg_lstsq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 463), (void *)_cffi_d_flam_linalg_lstsq },
+  { "flam_linalg_lu", (void *)_cffi_f_flam_linalg_lu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_linalg_lu },
+  { "flam_linalg_lu_factor", (void *)_cffi_f_flam_linalg_lu_factor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 502), (void *)_cffi_d_flam_linalg_lu_factor },
+  { "flam_linalg_lu_factor_ex", (void *)_cffi_f_flam_linalg_lu_factor_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_linalg_lu_factor_ex },
+  { "flam_linalg_lu_solve", (void *)_cffi_f_flam_linalg_lu_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 170), (void *)_cffi_d_flam_linalg_lu_solve },
+  { "flam_linalg_lu_solve_out", (void *)_cffi_f_flam_linalg_lu_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 177), (void *)_cffi_d_flam_linalg_lu_solve_out },
+  { "flam_linalg_matrix_norm", (void *)_cffi_f_flam_linalg_matrix_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 131), (void *)_cffi_d_flam_linalg_matrix_norm },
+  { "flam_linalg_matrix_norm_named", (void *)_cffi_f_flam_linalg_matrix_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_linalg_matrix_norm_named },
+  { "flam_linalg_matrix_norm_named_out", (void *)_cffi_f_flam_linalg_matrix_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_linalg_matrix_norm_named_out },
+  { "flam_linalg_matrix_norm_out", (void *)_cffi_f_flam_linalg_matrix_norm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_linalg_matrix_norm_out },
+  { "flam_linalg_matrix_power", (void *)_cffi_f_flam_linalg_matrix_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_linalg_matrix_power },
+  { "flam_linalg_matrix_power_out", (void *)_cffi_f_flam_linalg_matrix_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_linalg_matrix_power_out },
+  { "flam_linalg_matrix_rank", (void *)_cffi_f_flam_linalg_matrix_rank, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_linalg_matrix_rank },
+  { "flam_linalg_matrix_rank_out", (void *)_cffi_f_flam_linalg_matrix_rank_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 102), (void *)_cffi_d_flam_linalg_matrix_rank_out },
+  { "flam_linalg_multi_dot", (void *)_cffi_f_flam_linalg_multi_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 47), (void *)_cffi_d_flam_linalg_multi_dot },
+  { "flam_linalg_multi_dot_out", (void *)_cffi_f_flam_linalg_multi_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 58), (void *)_cffi_d_flam_linalg_multi_dot_out },
+  { "flam_linalg_norm", (void *)_cffi_f_flam_linalg_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 114), (void *)_cffi_d_flam_linalg_norm },
+  { "flam_linalg_norm_named", (void *)_cffi_f_flam_linalg_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_linalg_norm_named },
+  { "flam_linalg_norm_named_out", (void *)_cffi_f_flam_linalg_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_linalg_norm_named_out },
+  { "flam_linalg_norm_out", (void *)_cffi_f_flam_linalg_norm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 122), (void *)_cffi_d_flam_linalg_norm_out },
+  { "flam_linalg_pinv", (void *)_cffi_f_flam_linalg_pinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_linalg_pinv },
+  { "flam_linalg_pinv_out", (void *)_cffi_f_flam_linalg_pinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 102), (void *)_cffi_d_flam_linalg_pinv_out },
+  { "flam_linalg_qr", (void *)_cffi_f_flam_linalg_qr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 443), (void *)_cffi_d_flam_linalg_qr },
+  { "flam_linalg_slogdet", (void *)_cffi_f_flam_linalg_slogdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 458), (void *)_cffi_d_flam_linalg_slogdet },
+  { "flam_linalg_solve", (void *)_cffi_f_flam_linalg_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_linalg_solve },
+  { "flam_linalg_solve_ex", (void *)_cffi_f_flam_linalg_solve_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_linalg_solve_ex },
+  { "flam_linalg_solve_out", (void *)_cffi_f_flam_linalg_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_linalg_solve_out },
+  { "flam_linalg_solve_triangular", (void *)_cffi_f_flam_linalg_solve_triangular, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 196), (void *)_cffi_d_flam_linalg_solve_triangular },
+  { "flam_linalg_solve_triangular_out", (void *)_cffi_f_flam_linalg_solve_triangular_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_linalg_solve_triangular_out },
+  { "flam_linalg_svd", (void *)_cffi_f_flam_linalg_svd, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 494), (void *)_cffi_d_flam_linalg_svd },
+  { "flam_linalg_svdvals", (void *)_cffi_f_flam_linalg_svdvals, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_svdvals },
+  { "flam_linalg_svdvals_out", (void *)_cffi_f_flam_linalg_svdvals_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 70), (void *)_cffi_d_flam_linalg_svdvals_out },
+  { "flam_linalg_vecdot", (void *)_cffi_f_flam_linalg_vecdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_linalg_vecdot },
+  { "flam_linalg_vecdot_out", (void *)_cffi_f_flam_linalg_vecdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_vecdot_out },
   { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 4), (void *)_cffi_d_flam_load },
-  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 359), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 542), (void *)_cffi_d_flam_loader_release },
-  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 364), (void *)_cffi_d_flam_loader_seek },
-  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 354), (void *)_cffi_d_flam_loader_wait },
-  { "flam_logdet", (void *)_cffi_f_flam_logdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_logdet },
-  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 150), (void *)_cffi_d_flam_masked_scatter },
-  { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 20), (void *)_cffi_d_flam_masked_scatter_ },
-  { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 537), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 540), (void *)_cffi_d_flam_memory_empty_pinned_cache },
-  { "flam_memory_timeline", (void *)_cffi_f_flam_memory_timeline, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 324), (void *)_cffi_d_flam_memory_timeline },
-  { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_module_call },
+  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 365), (void *)_cffi_d_flam_loader_next },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 548), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 370), (void *)_cffi_d_flam_loader_seek },
+  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_loader_wait },
+  { "flam_logdet", (void *)_cffi_f_flam_logdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_logdet },
+  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 156), (void *)_cffi_d_flam_masked_scatter },
+  { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 26), (void *)_cffi_d_flam_masked_scatter_ },
+  { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 152), (void *)_cffi_d_flam_masked_select },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 543), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 546), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_timeline", (void *)_cffi_f_flam_memory_timeline, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 330), (void *)_cffi_d_flam_memory_timeline },
+  { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 22), (void *)_cffi_d_flam_module_call },
+  { "flam_module_checkpoint", (void *)_cffi_f_flam_module_checkpoint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_module_checkpoint },
   { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 11), (void *)_cffi_d_flam_module_forward },
-  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 369), (void *)_cffi_d_flam_module_load_state_dict },
-  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 374), (void *)_cffi_d_flam_module_to },
-  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 205), (void *)_cffi_d_flam_nanquantile },
-  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_nanquantile_out },
-  { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_nonzero },
-  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 315), (void *)_cffi_d_flam_nonzero_tuple },
-  { "flam_norm_named", (void *)_cffi_f_flam_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_norm_named },
-  { "flam_norm_named_out", (void *)_cffi_f_flam_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 77), (void *)_cffi_d_flam_norm_named_out },
-  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_one_hot },
-  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 385), (void *)_cffi_d_flam_optimizer_load_state_dict },
-  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 380), (void *)_cffi_d_flam_optimizer_step_closure },
-  { "flam_plot_write", (void *)_cffi_f_flam_plot_write, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 389), (void *)_cffi_d_flam_plot_write },
-  { "flam_profile_export_trace", (void *)_cffi_f_flam_profile_export_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 393), (void *)_cffi_d_flam_profile_export_trace },
+  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_module_load_state_dict },
+  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 380), (void *)_cffi_d_flam_module_to },
+  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_nanquantile },
+  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_nanquantile_out },
+  { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_nonzero },
+  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 321), (void *)_cffi_d_flam_nonzero_tuple },
+  { "flam_norm_named", (void *)_cffi_f_flam_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_norm_named },
+  { "flam_norm_named_out", (void *)_cffi_f_flam_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_norm_named_out },
+  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_one_hot },
+  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_optimizer_load_state_dict },
+  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 386), (void *)_cffi_d_flam_optimizer_step_closure },
+  { "flam_plot_write", (void *)_cffi_f_flam_plot_write, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_plot_write },
+  { "flam_profile_export_trace", (void *)_cffi_f_flam_profile_export_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 399), (void *)_cffi_d_flam_profile_export_trace },
   { "flam_profiler_stop", (void *)_cffi_f_flam_profiler_stop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2), (void *)_cffi_d_flam_profiler_stop },
-  { "flam_progress_draw", (void *)_cffi_f_flam_progress_draw, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 397), (void *)_cffi_d_flam_progress_draw },
-  { "flam_progress_finish", (void *)_cffi_f_flam_progress_finish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 397), (void *)_cffi_d_flam_progress_finish },
-  { "flam_progress_say", (void *)_cffi_f_flam_progress_say, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 400), (void *)_cffi_d_flam_progress_say },
-  { "flam_progress_to_jsonl", (void *)_cffi_f_flam_progress_to_jsonl, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_progress_to_jsonl },
-  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 205), (void *)_cffi_d_flam_quantile },
-  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_quantile_out },
-  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 220), (void *)_cffi_d_flam_repeat_interleave_each },
-  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 416), (void *)_cffi_d_flam_save },
-  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 412), (void *)_cffi_d_flam_scheduler_load_state_dict },
-  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 409), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 537), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 420), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 447), (void *)_cffi_d_flam_tensor_format },
-  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 296), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 528), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 443), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_tensor_item_i64 },
-  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 532), (void *)_cffi_d_flam_tensor_to_host },
-  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_to },
-  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 289), (void *)_cffi_d_flam_tril_indices },
-  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 289), (void *)_cffi_d_flam_triu_indices },
-  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 318), (void *)_cffi_d_flam_unique },
-  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 318), (void *)_cffi_d_flam_unique_consecutive },
+  { "flam_progress_draw", (void *)_cffi_f_flam_progress_draw, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 403), (void *)_cffi_d_flam_progress_draw },
+  { "flam_progress_finish", (void *)_cffi_f_flam_progress_finish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 403), (void *)_cffi_d_flam_progress_finish },
+  { "flam_progress_say", (void *)_cffi_f_flam_progress_say, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 406), (void *)_cffi_d_flam_progress_say },
+  { "flam_progress_to_jsonl", (void *)_cffi_f_flam_progress_to_jsonl, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_progress_to_jsonl },
+  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_quantile },
+  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_quantile_out },
+  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_repeat_interleave_each },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 422), (void *)_cffi_d_flam_save },
+  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_scheduler_load_state_dict },
+  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 415), (void *)_cffi_d_flam_scheduler_step },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 543), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 426), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_tensor_format },
+  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 302), (void *)_cffi_d_flam_tensor_from_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 534), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 530), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_tensor_pin_memory },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 252), (void *)_cffi_d_flam_to },
+  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_tril_indices },
+  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_triu_indices },
+  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 324), (void *)_cffi_d_flam_unique },
+  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 324), (void *)_cffi_d_flam_unique_consecutive },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 546, _CFFI_F_EXTERNAL,
+  { "flam_closure", 552, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset", 547, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 553, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 548, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 554, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 549, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 555, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 550, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 556, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 551, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 557, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 552, _CFFI_F_EXTERNAL,
+  { "flam_function", 558, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 553, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 559, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_grad_scaler", 554, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 560, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 555, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 561, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 556, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 562, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 557, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 563, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 558, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 564, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 559, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 565, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 560, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 566, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 561, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 567, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 562, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 568, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 563, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 569, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_plot", 564, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_plot", 570, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_profile", 566, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_profile", 572, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_profiler_options", 567, _CFFI_F_EXTERNAL,
+  { "flam_profiler_options", 573, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_progress", 568, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_progress", 574, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_progress_callback", 569, _CFFI_F_EXTERNAL,
+  { "flam_progress_callback", 575, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_rate_callback", 570, _CFFI_F_EXTERNAL,
+  { "flam_rate_callback", 576, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 571, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_recompute", 577, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 572, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 578, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 574, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved_hooks", 579, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 575, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 580, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 576, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 582, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 578, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 583, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_tensor", 584, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_tensor_list", 586, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
@@ -9717,57 +9822,59 @@ static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bag", 6 },
   { "flam_bool", 6 },
   { "flam_cdist_mode", 6 },
-  { "flam_closure", 546 },
+  { "flam_closure", 552 },
   { "flam_cycle", 6 },
-  { "flam_dataset", 547 },
-  { "flam_dataset_vtable", 548 },
+  { "flam_dataset", 553 },
+  { "flam_dataset_vtable", 554 },
   { "flam_device", 6 },
   { "flam_device_type", 6 },
   { "flam_dtype", 6 },
-  { "flam_error", 549 },
-  { "flam_event", 550 },
+  { "flam_error", 555 },
+  { "flam_event", 556 },
   { "flam_fan", 6 },
-  { "flam_format_options", 551 },
-  { "flam_function", 552 },
+  { "flam_format_options", 557 },
+  { "flam_function", 558 },
   { "flam_gelu_form", 6 },
-  { "flam_generator", 553 },
-  { "flam_grad_scaler", 554 },
+  { "flam_generator", 559 },
+  { "flam_grad_scaler", 560 },
   { "flam_grid_padding", 6 },
-  { "flam_hook", 555 },
-  { "flam_hook_callback", 556 },
+  { "flam_hook", 561 },
+  { "flam_hook_callback", 562 },
   { "flam_hook_moment", 6 },
   { "flam_index_kind", 6 },
   { "flam_interpolation", 6 },
-  { "flam_loader", 557 },
-  { "flam_loader_options", 558 },
+  { "flam_loader", 563 },
+  { "flam_loader_options", 564 },
   { "flam_meshgrid_indexing", 6 },
-  { "flam_module", 559 },
-  { "flam_module_hook", 560 },
-  { "flam_module_vtable", 561 },
-  { "flam_node", 562 },
-  { "flam_optimizer", 563 },
+  { "flam_module", 565 },
+  { "flam_module_hook", 566 },
+  { "flam_module_vtable", 567 },
+  { "flam_node", 568 },
+  { "flam_optimizer", 569 },
   { "flam_padding", 6 },
-  { "flam_plot", 564 },
-  { "flam_profile", 566 },
-  { "flam_profiler_options", 567 },
-  { "flam_progress", 568 },
-  { "flam_progress_callback", 569 },
+  { "flam_plot", 570 },
+  { "flam_profile", 572 },
+  { "flam_profiler_options", 573 },
+  { "flam_progress", 574 },
+  { "flam_progress_callback", 575 },
   { "flam_progress_style", 6 },
   { "flam_quantile_interpolation", 6 },
-  { "flam_rate_callback", 570 },
+  { "flam_rate_callback", 576 },
+  { "flam_recompute", 577 },
   { "flam_recurrent", 6 },
   { "flam_reduction", 6 },
   { "flam_rounding", 6 },
-  { "flam_saved", 571 },
+  { "flam_saved", 578 },
+  { "flam_saved_hooks", 579 },
   { "flam_scatter_rule", 6 },
-  { "flam_scheduler", 572 },
-  { "flam_scope", 350 },
+  { "flam_scheduler", 580 },
+  { "flam_scope", 356 },
   { "flam_side", 6 },
-  { "flam_state", 574 },
+  { "flam_state", 582 },
   { "flam_status", 6 },
-  { "flam_stream", 575 },
-  { "flam_tensor", 576 },
-  { "flam_tensor_list", 578 },
+  { "flam_stream", 583 },
+  { "flam_tensor", 584 },
+  { "flam_tensor_list", 586 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -9782,12 +9889,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  130,  /* num_globals */
-  30,  /* num_struct_unions */
+  131,  /* num_globals */
+  32,  /* num_struct_unions */
   0,  /* num_enums */
-  55,  /* num_typenames */
+  57,  /* num_typenames */
   _cffi_includes,
-  580,  /* num_types */
+  588,  /* num_types */
   0,  /* flags */
 };
 

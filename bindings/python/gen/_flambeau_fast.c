@@ -620,6 +620,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/recurrent.h"
 #include "flambeau/reduce.h"
 #include "flambeau/running.h"
+#include "flambeau/saved.h"
 #include "flambeau/schedule.h"
 #include "flambeau/search.h"
 #include "flambeau/shape.h"
@@ -635,23 +636,23 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 2385), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 2421), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 2395), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 2431), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 2398), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 2434), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_plot const *)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 2400), // flam_plot const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 2436), // flam_plot const *
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_profile const *)
-/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 2401), // flam_profile const *
+/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 2437), // flam_profile const *
 /* 18 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_profile const *, int32_t, int32_t)
 /* 20 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
@@ -659,17 +660,17 @@ static void *_cffi_types[] = {
 /* 22 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 24 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_progress const *, int32_t, int32_t, int32_t)
-/* 25 */ _CFFI_OP(_CFFI_OP_POINTER, 2403), // flam_progress const *
+/* 25 */ _CFFI_OP(_CFFI_OP_POINTER, 2439), // flam_progress const *
 /* 26 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 27 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 28 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 30 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_state const *, size_t)
-/* 31 */ _CFFI_OP(_CFFI_OP_POINTER, 2408), // flam_state const *
+/* 31 */ _CFFI_OP(_CFFI_OP_POINTER, 2446), // flam_state const *
 /* 32 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 34 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_tensor const *)
-/* 35 */ _CFFI_OP(_CFFI_OP_POINTER, 2410), // flam_tensor const *
+/* 35 */ _CFFI_OP(_CFFI_OP_POINTER, 2448), // flam_tensor const *
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(int32_t)
 /* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
@@ -681,29 +682,29 @@ static void *_cffi_types[] = {
 /* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(void)
 /* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION, 77), // double()(flam_optimizer const *, size_t)
-/* 47 */ _CFFI_OP(_CFFI_OP_POINTER, 2399), // flam_optimizer const *
+/* 47 */ _CFFI_OP(_CFFI_OP_POINTER, 2435), // flam_optimizer const *
 /* 48 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION, 77), // double()(flam_progress const *)
 /* 51 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
 /* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 77), // double()(flam_scheduler const *, size_t)
-/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 2407), // flam_scheduler const *
+/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 2445), // flam_scheduler const *
 /* 55 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 57 */ _CFFI_OP(_CFFI_OP_FUNCTION, 77), // double()(int32_t)
 /* 58 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 88), // flam_dataset *()(flam_dataset_vtable const *)
-/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 2384), // flam_dataset_vtable const *
+/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 2420), // flam_dataset_vtable const *
 /* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 88), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 35), // flam_tensor const * const *
 /* 65 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2307), // flam_error *()(void)
+/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2339), // flam_error *()(void)
 /* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1550), // flam_event *()(int32_t, int32_t)
+/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1554), // flam_event *()(int32_t, int32_t)
 /* 70 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 71 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -717,29 +718,29 @@ static void *_cffi_types[] = {
 /* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2322), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 84 */ _CFFI_OP(_CFFI_OP_POINTER, 2410), // flam_tensor *
-/* 85 */ _CFFI_OP(_CFFI_OP_POINTER, 2392), // flam_hook_callback const *
+/* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2354), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 84 */ _CFFI_OP(_CFFI_OP_POINTER, 2448), // flam_tensor *
+/* 85 */ _CFFI_OP(_CFFI_OP_POINTER, 2428), // flam_hook_callback const *
 /* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1604), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 88 */ _CFFI_OP(_CFFI_OP_POINTER, 2383), // flam_dataset *
-/* 89 */ _CFFI_OP(_CFFI_OP_POINTER, 2394), // flam_loader_options const *
+/* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1608), // flam_loader *()(flam_dataset *, flam_loader_options const *)
+/* 88 */ _CFFI_OP(_CFFI_OP_POINTER, 2419), // flam_dataset *
+/* 89 */ _CFFI_OP(_CFFI_OP_POINTER, 2430), // flam_loader_options const *
 /* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(char const *, flam_module_vtable const *)
-/* 92 */ _CFFI_OP(_CFFI_OP_POINTER, 2381), // char const *
-/* 93 */ _CFFI_OP(_CFFI_OP_POINTER, 2397), // flam_module_vtable const *
+/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(char const *, flam_module_vtable const *)
+/* 92 */ _CFFI_OP(_CFFI_OP_POINTER, 2417), // char const *
+/* 93 */ _CFFI_OP(_CFFI_OP_POINTER, 2433), // flam_module_vtable const *
 /* 94 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(double)
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(double)
 /* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(flam_module const *, char const *)
+/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(flam_module const *, char const *)
 /* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 100 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int32_t)
+/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int32_t)
 /* 103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int32_t, int64_t, int64_t, int64_t, int32_t, int32_t, double, int32_t, int64_t, int32_t, int32_t)
+/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int32_t, int64_t, int64_t, int64_t, int32_t, int32_t, double, int32_t, int64_t, int32_t, int32_t)
 /* 106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
@@ -752,7 +753,7 @@ static void *_cffi_types[] = {
 /* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 117 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t const *, size_t, double const *, int32_t, int32_t, int32_t)
+/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t const *, size_t, double const *, int32_t, int32_t, int32_t)
 /* 119 */ _CFFI_OP(_CFFI_OP_POINTER, 80), // int64_t const *
 /* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 121 */ _CFFI_OP(_CFFI_OP_POINTER, 77), // double const *
@@ -760,7 +761,7 @@ static void *_cffi_types[] = {
 /* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t const *, size_t, double, int32_t, int32_t, int32_t, int32_t)
+/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t const *, size_t, double, int32_t, int32_t, int32_t, int32_t)
 /* 127 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -769,7 +770,7 @@ static void *_cffi_types[] = {
 /* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
 /* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 138 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
@@ -777,11 +778,11 @@ static void *_cffi_types[] = {
 /* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 142 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t)
+/* 143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t)
 /* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
+/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
 /* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -791,7 +792,7 @@ static void *_cffi_types[] = {
 /* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t)
+/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t)
 /* 158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 160 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -799,7 +800,7 @@ static void *_cffi_types[] = {
 /* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t, int32_t)
+/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t, int32_t)
 /* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -808,21 +809,21 @@ static void *_cffi_types[] = {
 /* 171 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
+/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
 /* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t, int64_t const *, int32_t, int32_t)
+/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t, int64_t const *, int32_t, int32_t)
 /* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 184 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
+/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
 /* 189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 190 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
@@ -838,7 +839,7 @@ static void *_cffi_types[] = {
 /* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t, int64_t const *, size_t, int32_t, int32_t)
+/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t, int64_t const *, size_t, int32_t, int32_t)
 /* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
@@ -858,7 +859,7 @@ static void *_cffi_types[] = {
 /* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(int64_t, int64_t, int64_t, double, int32_t, double, int32_t, int32_t, int32_t, int32_t)
+/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(int64_t, int64_t, int64_t, double, int32_t, double, int32_t, int32_t, int32_t, int32_t)
 /* 225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
@@ -870,13 +871,13 @@ static void *_cffi_types[] = {
 /* 233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 235 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1614), // flam_module *()(void)
+/* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1618), // flam_module *()(void)
 /* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 238 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2331), // flam_node *()(flam_node const *, size_t)
+/* 238 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2363), // flam_node *()(flam_node const *, size_t)
 /* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2331), // flam_node *()(flam_tensor const *)
+/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2363), // flam_node *()(flam_tensor const *)
 /* 243 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 245 */ _CFFI_OP(_CFFI_OP_FUNCTION, 321), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t)
@@ -943,19 +944,19 @@ static void *_cffi_types[] = {
 /* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 307 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1686), // flam_plot *()(char const *)
+/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1690), // flam_plot *()(char const *)
 /* 310 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 312 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1712), // flam_progress *()(int64_t, char const *)
+/* 312 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1716), // flam_progress *()(int64_t, char const *)
 /* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 314 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2349), // flam_saved *()(flam_tensor const *, int64_t)
+/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2381), // flam_saved *()(flam_tensor const *, int64_t)
 /* 317 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 319 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_optimizer *, double)
-/* 321 */ _CFFI_OP(_CFFI_OP_POINTER, 2399), // flam_optimizer *
+/* 321 */ _CFFI_OP(_CFFI_OP_POINTER, 2435), // flam_optimizer *
 /* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_optimizer *, double, double, double, double, int32_t, double, int32_t, double, double)
@@ -996,7 +997,7 @@ static void *_cffi_types[] = {
 /* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_optimizer *, flam_rate_callback const *)
 /* 361 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 362 */ _CFFI_OP(_CFFI_OP_POINTER, 2405), // flam_rate_callback const *
+/* 362 */ _CFFI_OP(_CFFI_OP_POINTER, 2441), // flam_rate_callback const *
 /* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_optimizer *, int32_t, double, int64_t, double, int32_t, int64_t, double, double)
 /* 365 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
@@ -1027,33 +1028,33 @@ static void *_cffi_types[] = {
 /* 390 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 392 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_scheduler *)
-/* 393 */ _CFFI_OP(_CFFI_OP_POINTER, 2407), // flam_scheduler *
+/* 393 */ _CFFI_OP(_CFFI_OP_POINTER, 2445), // flam_scheduler *
 /* 394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1745), // flam_state *()(flam_module const *)
+/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1762), // flam_state *()(flam_module const *)
 /* 396 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1745), // flam_state *()(flam_module const *, int32_t)
+/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1762), // flam_state *()(flam_module const *, int32_t)
 /* 399 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 400 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 401 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1745), // flam_state *()(flam_optimizer const *)
+/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1762), // flam_state *()(flam_optimizer const *)
 /* 403 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
 /* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1745), // flam_state *()(flam_scheduler const *)
+/* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1762), // flam_state *()(flam_scheduler const *)
 /* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
 /* 407 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1745), // flam_state *()(void)
+/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1762), // flam_state *()(void)
 /* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2358), // flam_stream *()(int32_t)
+/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2390), // flam_stream *()(int32_t)
 /* 411 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2358), // flam_stream *()(int32_t, int32_t)
+/* 413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2390), // flam_stream *()(int32_t, int32_t)
 /* 414 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 416 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2358), // flam_stream *()(int32_t, void *)
+/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2390), // flam_stream *()(int32_t, void *)
 /* 418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 419 */ _CFFI_OP(_CFFI_OP_POINTER, 2422), // void *
+/* 419 */ _CFFI_OP(_CFFI_OP_POINTER, 2464), // void *
 /* 420 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 421 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(char const *, flam_tensor const * const *, size_t)
 /* 422 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
@@ -1081,11 +1082,11 @@ static void *_cffi_types[] = {
 /* 444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 445 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 446 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
-/* 447 */ _CFFI_OP(_CFFI_OP_POINTER, 2390), // flam_grad_scaler *
+/* 447 */ _CFFI_OP(_CFFI_OP_POINTER, 2426), // flam_grad_scaler *
 /* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 450 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
-/* 451 */ _CFFI_OP(_CFFI_OP_POINTER, 2390), // flam_grad_scaler const *
+/* 451 */ _CFFI_OP(_CFFI_OP_POINTER, 2426), // flam_grad_scaler const *
 /* 452 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
 /* 453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 454 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -1097,7 +1098,7 @@ static void *_cffi_types[] = {
 /* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 461 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_saved const *)
-/* 463 */ _CFFI_OP(_CFFI_OP_POINTER, 2406), // flam_saved const *
+/* 463 */ _CFFI_OP(_CFFI_OP_POINTER, 2443), // flam_saved const *
 /* 464 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 465 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_state const *, char const *)
 /* 466 */ _CFFI_OP(_CFFI_OP_NOOP, 31),
@@ -1133,7 +1134,7 @@ static void *_cffi_types[] = {
 /* 496 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
 /* 497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 499 */ _CFFI_OP(_CFFI_OP_POINTER, 2389), // flam_generator *
+/* 499 */ _CFFI_OP(_CFFI_OP_POINTER, 2425), // flam_generator *
 /* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor *, double, double, int32_t)
 /* 502 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
@@ -2044,7 +2045,7 @@ static void *_cffi_types[] = {
 /* 1407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1408 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1409 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 1410 */ _CFFI_OP(_CFFI_OP_POINTER, 2411), // flam_tensor_list const *
+/* 1410 */ _CFFI_OP(_CFFI_OP_POINTER, 2449), // flam_tensor_list const *
 /* 1411 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1412 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int32_t)
@@ -2126,11 +2127,11 @@ static void *_cffi_types[] = {
 /* 1489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1491 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1492 */ _CFFI_OP(_CFFI_OP_POINTER, 2376), // void(*)(void *)
+/* 1492 */ _CFFI_OP(_CFFI_OP_POINTER, 2408), // void(*)(void *)
 /* 1493 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
 /* 1494 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1495 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2364), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 1496 */ _CFFI_OP(_CFFI_OP_POINTER, 2388), // flam_function const *
+/* 1495 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2396), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 1496 */ _CFFI_OP(_CFFI_OP_POINTER, 2424), // flam_function const *
 /* 1497 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1499 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
@@ -2140,31 +2141,31 @@ static void *_cffi_types[] = {
 /* 1503 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1505 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1506 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2364), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 1506 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2396), // flam_tensor_list *()(flam_tensor const * const *, size_t)
 /* 1507 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1508 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1509 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1510 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2364), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 1510 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2396), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
 /* 1511 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1512 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2364), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t)
+/* 1515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2396), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t)
 /* 1516 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1517 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1519 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1520 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2364), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 1520 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2396), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
 /* 1521 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1522 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1525 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1526 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2364), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 1526 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2396), // flam_tensor_list *()(flam_tensor const *, int64_t)
 /* 1527 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1528 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1530 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2364), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 1530 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2396), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
 /* 1531 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1532 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
@@ -2176,300 +2177,300 @@ static void *_cffi_types[] = {
 /* 1539 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 1540 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
 /* 1541 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1542 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
-/* 1543 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1544 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1542 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, uint64_t *)
+/* 1543 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1544 */ _CFFI_OP(_CFFI_OP_POINTER, 452), // uint64_t *
 /* 1545 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1546 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
-/* 1547 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 1548 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1549 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 1550 */ _CFFI_OP(_CFFI_OP_POINTER, 2386), // flam_event *
-/* 1551 */ _CFFI_OP(_CFFI_OP_POINTER, 2409), // flam_stream const *
+/* 1546 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
+/* 1547 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1548 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1549 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1550 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
+/* 1551 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
 /* 1552 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1553 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 1554 */ _CFFI_OP(_CFFI_OP_POINTER, 2386), // flam_event const *
-/* 1555 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1556 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
-/* 1557 */ _CFFI_OP(_CFFI_OP_NOOP, 1554),
-/* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 1554),
-/* 1559 */ _CFFI_OP(_CFFI_OP_POINTER, 77), // double *
-/* 1560 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1561 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
-/* 1562 */ _CFFI_OP(_CFFI_OP_NOOP, 1554),
-/* 1563 */ _CFFI_OP(_CFFI_OP_NOOP, 1540),
+/* 1553 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
+/* 1554 */ _CFFI_OP(_CFFI_OP_POINTER, 2422), // flam_event *
+/* 1555 */ _CFFI_OP(_CFFI_OP_POINTER, 2447), // flam_stream const *
+/* 1556 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
+/* 1558 */ _CFFI_OP(_CFFI_OP_POINTER, 2422), // flam_event const *
+/* 1559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
+/* 1561 */ _CFFI_OP(_CFFI_OP_NOOP, 1558),
+/* 1562 */ _CFFI_OP(_CFFI_OP_NOOP, 1558),
+/* 1563 */ _CFFI_OP(_CFFI_OP_POINTER, 77), // double *
 /* 1564 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
-/* 1566 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1567 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
+/* 1566 */ _CFFI_OP(_CFFI_OP_NOOP, 1558),
+/* 1567 */ _CFFI_OP(_CFFI_OP_NOOP, 1540),
 /* 1568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
+/* 1569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
 /* 1570 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
 /* 1571 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1572 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 1575 */ _CFFI_OP(_CFFI_OP_POINTER, 2389), // flam_generator const *
-/* 1576 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
-/* 1578 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
-/* 1581 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1582 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1572 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1573 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
+/* 1574 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1575 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1576 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1578 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
+/* 1579 */ _CFFI_OP(_CFFI_OP_POINTER, 2425), // flam_generator const *
+/* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
+/* 1582 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
 /* 1583 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
+/* 1584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
 /* 1585 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
 /* 1586 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1587 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1588 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1589 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1590 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
-/* 1591 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1592 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1588 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
+/* 1589 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 1590 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1591 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1593 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1594 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
+/* 1594 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
 /* 1595 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1596 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1597 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1598 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1599 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1600 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
-/* 1601 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
-/* 1602 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1603 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 1604 */ _CFFI_OP(_CFFI_OP_POINTER, 2393), // flam_loader *
-/* 1605 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1606 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1607 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1608 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 1609 */ _CFFI_OP(_CFFI_OP_POINTER, 2393), // flam_loader const *
-/* 1610 */ _CFFI_OP(_CFFI_OP_POINTER, 80), // int64_t *
-/* 1611 */ _CFFI_OP(_CFFI_OP_NOOP, 1610),
-/* 1612 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1613 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 1614 */ _CFFI_OP(_CFFI_OP_POINTER, 2395), // flam_module *
-/* 1615 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1596 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1597 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1598 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
+/* 1599 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 1600 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1601 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1602 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1603 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1604 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
+/* 1605 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 1606 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1607 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
+/* 1608 */ _CFFI_OP(_CFFI_OP_POINTER, 2429), // flam_loader *
+/* 1609 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1610 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1611 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1612 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
+/* 1613 */ _CFFI_OP(_CFFI_OP_POINTER, 2429), // flam_loader const *
+/* 1614 */ _CFFI_OP(_CFFI_OP_POINTER, 80), // int64_t *
+/* 1615 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
 /* 1616 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1617 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
-/* 1618 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
+/* 1617 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
+/* 1618 */ _CFFI_OP(_CFFI_OP_POINTER, 2431), // flam_module *
 /* 1619 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1620 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
-/* 1621 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1622 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
-/* 1623 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
-/* 1624 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1625 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1626 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1627 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
-/* 1628 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
-/* 1629 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1630 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1631 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1632 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1633 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
-/* 1634 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
-/* 1635 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
+/* 1620 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1621 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
+/* 1622 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 1623 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1624 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 1625 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1626 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
+/* 1627 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 1628 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1629 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1630 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1631 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
+/* 1632 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 1633 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1634 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1635 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1636 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1637 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
-/* 1638 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
-/* 1639 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1637 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
+/* 1638 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 1639 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
 /* 1640 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1641 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
-/* 1642 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
+/* 1641 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
+/* 1642 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
 /* 1643 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1644 */ _CFFI_OP(_CFFI_OP_POINTER, 2396), // flam_module_hook const *
-/* 1645 */ _CFFI_OP(_CFFI_OP_POINTER, 452), // uint64_t *
-/* 1646 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1647 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
-/* 1648 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
-/* 1649 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1644 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1645 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
+/* 1646 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 1647 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1648 */ _CFFI_OP(_CFFI_OP_POINTER, 2432), // flam_module_hook const *
+/* 1649 */ _CFFI_OP(_CFFI_OP_NOOP, 1544),
 /* 1650 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1651 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
-/* 1652 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1653 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1654 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
-/* 1655 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1656 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1657 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
-/* 1658 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1659 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1660 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1661 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1662 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1663 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
-/* 1664 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1665 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1666 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1667 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1668 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
-/* 1669 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1670 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1671 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1672 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1673 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1674 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1675 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
-/* 1676 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1677 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1651 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
+/* 1652 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 1653 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1654 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1655 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
+/* 1656 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1657 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1658 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
+/* 1659 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1660 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1661 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
+/* 1662 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1663 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1664 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1665 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1666 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1667 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
+/* 1668 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1669 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1670 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1671 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1672 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
+/* 1673 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1674 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1675 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1676 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1677 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1678 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1679 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
-/* 1680 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
-/* 1681 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1682 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1683 */ _CFFI_OP(_CFFI_OP_NOOP, 1559),
-/* 1684 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1685 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_plot *, char const *, char const *, char const *, int32_t)
-/* 1686 */ _CFFI_OP(_CFFI_OP_POINTER, 2400), // flam_plot *
-/* 1687 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1688 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1689 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1690 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1691 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1692 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_plot *, char const *, double const *, size_t, double const *, size_t)
-/* 1693 */ _CFFI_OP(_CFFI_OP_NOOP, 1686),
-/* 1694 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1695 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
-/* 1696 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1697 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
-/* 1698 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1699 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1700 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_profile const *, char const *, int64_t, int32_t, int32_t, char const * *)
-/* 1701 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 1702 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1703 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1704 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1705 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1706 */ _CFFI_OP(_CFFI_OP_POINTER, 92), // char const * *
-/* 1707 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1708 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_profiler_options const *)
-/* 1709 */ _CFFI_OP(_CFFI_OP_POINTER, 2402), // flam_profiler_options const *
-/* 1710 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1711 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, char const *, double)
-/* 1712 */ _CFFI_OP(_CFFI_OP_POINTER, 2403), // flam_progress *
-/* 1713 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1714 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1715 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1716 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, flam_progress_callback const *, double)
-/* 1717 */ _CFFI_OP(_CFFI_OP_NOOP, 1712),
-/* 1718 */ _CFFI_OP(_CFFI_OP_POINTER, 2404), // flam_progress_callback const *
-/* 1719 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1720 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1721 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int32_t)
-/* 1722 */ _CFFI_OP(_CFFI_OP_NOOP, 1712),
-/* 1723 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1679 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
+/* 1680 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1681 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1682 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1683 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
+/* 1684 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
+/* 1685 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1686 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1687 */ _CFFI_OP(_CFFI_OP_NOOP, 1563),
+/* 1688 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1689 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_plot *, char const *, char const *, char const *, int32_t)
+/* 1690 */ _CFFI_OP(_CFFI_OP_POINTER, 2436), // flam_plot *
+/* 1691 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1692 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1693 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1694 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1695 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1696 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_plot *, char const *, double const *, size_t, double const *, size_t)
+/* 1697 */ _CFFI_OP(_CFFI_OP_NOOP, 1690),
+/* 1698 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1699 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
+/* 1700 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1701 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
+/* 1702 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1703 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1704 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_profile const *, char const *, int64_t, int32_t, int32_t, char const * *)
+/* 1705 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
+/* 1706 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1707 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1708 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1709 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1710 */ _CFFI_OP(_CFFI_OP_POINTER, 92), // char const * *
+/* 1711 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1712 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_profiler_options const *)
+/* 1713 */ _CFFI_OP(_CFFI_OP_POINTER, 2438), // flam_profiler_options const *
+/* 1714 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1715 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, char const *, double)
+/* 1716 */ _CFFI_OP(_CFFI_OP_POINTER, 2439), // flam_progress *
+/* 1717 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1718 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1719 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1720 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, flam_progress_callback const *, double)
+/* 1721 */ _CFFI_OP(_CFFI_OP_NOOP, 1716),
+/* 1722 */ _CFFI_OP(_CFFI_OP_POINTER, 2440), // flam_progress_callback const *
+/* 1723 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1724 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1725 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int32_t, int32_t, double)
-/* 1726 */ _CFFI_OP(_CFFI_OP_NOOP, 1712),
+/* 1725 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int32_t)
+/* 1726 */ _CFFI_OP(_CFFI_OP_NOOP, 1716),
 /* 1727 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1728 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1729 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1730 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1731 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int64_t)
-/* 1732 */ _CFFI_OP(_CFFI_OP_NOOP, 1712),
-/* 1733 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1728 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1729 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int32_t, int32_t, double)
+/* 1730 */ _CFFI_OP(_CFFI_OP_NOOP, 1716),
+/* 1731 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1732 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1733 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1734 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1735 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
-/* 1736 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
-/* 1737 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1735 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int64_t)
+/* 1736 */ _CFFI_OP(_CFFI_OP_NOOP, 1716),
+/* 1737 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1738 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1739 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
-/* 1740 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
-/* 1741 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
-/* 1742 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1743 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1744 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 1745 */ _CFFI_OP(_CFFI_OP_POINTER, 2408), // flam_state *
-/* 1746 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1747 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1748 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1749 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
-/* 1750 */ _CFFI_OP(_CFFI_OP_NOOP, 1551),
+/* 1739 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_recompute const *, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 1740 */ _CFFI_OP(_CFFI_OP_POINTER, 2442), // flam_recompute const *
+/* 1741 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1742 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1743 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1744 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1746 */ _CFFI_OP(_CFFI_OP_NOOP, 1544),
+/* 1747 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1748 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_saved_hooks const *, uint64_t *)
+/* 1749 */ _CFFI_OP(_CFFI_OP_POINTER, 2444), // flam_saved_hooks const *
+/* 1750 */ _CFFI_OP(_CFFI_OP_NOOP, 1544),
 /* 1751 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1752 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
-/* 1753 */ _CFFI_OP(_CFFI_OP_NOOP, 1551),
-/* 1754 */ _CFFI_OP(_CFFI_OP_NOOP, 1540),
+/* 1752 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
+/* 1753 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 1754 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1755 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1756 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
-/* 1757 */ _CFFI_OP(_CFFI_OP_NOOP, 1551),
-/* 1758 */ _CFFI_OP(_CFFI_OP_NOOP, 1645),
-/* 1759 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1760 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
-/* 1761 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1762 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1763 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
-/* 1764 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1765 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1766 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1767 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
-/* 1768 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1769 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1770 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1771 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1756 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
+/* 1757 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 1758 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 1759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1760 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
+/* 1762 */ _CFFI_OP(_CFFI_OP_POINTER, 2446), // flam_state *
+/* 1763 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1764 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1765 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1766 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
+/* 1767 */ _CFFI_OP(_CFFI_OP_NOOP, 1555),
+/* 1768 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1769 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
+/* 1770 */ _CFFI_OP(_CFFI_OP_NOOP, 1555),
+/* 1771 */ _CFFI_OP(_CFFI_OP_NOOP, 1540),
 /* 1772 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1773 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
-/* 1774 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1775 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1776 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1777 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1778 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
-/* 1779 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1780 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1781 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1782 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1773 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
+/* 1774 */ _CFFI_OP(_CFFI_OP_NOOP, 1555),
+/* 1775 */ _CFFI_OP(_CFFI_OP_NOOP, 1544),
+/* 1776 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1777 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
+/* 1778 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1779 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1780 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
+/* 1781 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1782 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1783 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1784 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 1784 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
 /* 1785 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1786 */ _CFFI_OP(_CFFI_OP_NOOP, 1551),
-/* 1787 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1788 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
-/* 1789 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1790 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1791 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1792 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
-/* 1793 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1794 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1795 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1796 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
-/* 1797 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1798 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1799 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1786 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1787 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1788 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1789 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1790 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
+/* 1791 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1792 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1793 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1794 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1795 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
+/* 1796 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1797 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1798 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1799 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
 /* 1800 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1801 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1802 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1803 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1804 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1805 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1806 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1807 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1808 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1809 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1810 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1811 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1812 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1813 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1814 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1815 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1816 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1801 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 1802 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1803 */ _CFFI_OP(_CFFI_OP_NOOP, 1555),
+/* 1804 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1805 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
+/* 1806 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1807 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1808 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1809 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
+/* 1810 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1811 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1812 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1813 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
+/* 1814 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1815 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1816 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1817 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
 /* 1819 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1820 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1821 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1822 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1823 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1825 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1826 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1825 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1826 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1827 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1828 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1829 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1830 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1829 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1830 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1832 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1833 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1834 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1835 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1835 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
 /* 1836 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1837 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1838 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
@@ -2478,58 +2479,58 @@ static void *_cffi_types[] = {
 /* 1841 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1842 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1843 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1844 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1845 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1844 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1845 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1846 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1847 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1848 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1849 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1850 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1851 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1852 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1853 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1854 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1855 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1856 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1857 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1858 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1859 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1860 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1861 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1862 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1863 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1864 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1865 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1848 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1849 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1850 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1851 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1852 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1853 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1854 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1855 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1856 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1857 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1858 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1859 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1861 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1862 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1863 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1864 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1865 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1866 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1867 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1868 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1869 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1870 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1873 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1874 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1875 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1876 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1868 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1869 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1870 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1871 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1872 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1873 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1874 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1875 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1877 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1878 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1879 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1880 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1881 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1882 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1883 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1884 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1885 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1886 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1883 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1884 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1885 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1886 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1887 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1888 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1890 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1891 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1892 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1893 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1894 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1895 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1888 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1890 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1891 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1892 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1893 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1894 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1895 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1896 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1897 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1898 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
@@ -2538,525 +2539,567 @@ static void *_cffi_types[] = {
 /* 1901 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1902 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1903 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1904 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1905 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1906 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1907 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1909 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1910 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1911 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1913 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1914 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1915 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1916 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1917 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1918 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1919 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1920 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1921 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1922 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1923 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1924 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1925 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1926 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1928 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1929 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1930 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1931 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1933 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1934 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1935 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1936 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1937 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1938 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1939 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1940 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1941 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1942 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1943 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1944 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1945 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1946 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1947 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1948 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1949 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1950 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1951 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1952 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1953 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1954 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1955 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1956 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1957 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1958 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1960 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1961 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1962 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1963 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1964 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 1965 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1966 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1967 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 1968 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1904 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1905 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1906 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1907 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1909 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1910 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1911 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1912 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1913 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1914 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1915 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1916 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1917 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1918 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1919 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1920 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1921 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1922 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1923 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1924 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1925 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1926 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1928 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1929 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1930 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1931 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1933 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1934 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1935 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1936 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1937 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1938 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1939 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1940 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1941 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1942 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1943 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1944 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1945 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1946 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1947 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1948 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1949 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1950 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1951 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1952 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1953 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1954 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1955 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1956 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1957 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1958 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1959 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1960 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1961 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1962 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1963 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1964 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1965 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1966 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1967 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1968 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1969 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1970 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1971 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1972 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1974 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1971 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1972 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1974 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1975 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1976 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1977 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1978 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1978 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1979 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1980 */ _CFFI_OP(_CFFI_OP_POINTER, 84), // flam_tensor * *
-/* 1981 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 1982 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
+/* 1980 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1981 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
+/* 1982 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1983 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1984 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 1984 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
 /* 1985 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1986 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1988 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1989 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1990 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1991 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1992 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 1993 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 1994 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1995 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 1988 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1989 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1990 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1991 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1992 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1993 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1994 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1995 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1996 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1997 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1998 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1999 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *)
-/* 2000 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2001 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2002 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 2003 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2004 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2005 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2006 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 2007 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2008 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2009 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2010 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2011 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2012 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2013 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2014 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2015 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2016 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1997 */ _CFFI_OP(_CFFI_OP_POINTER, 84), // flam_tensor * *
+/* 1998 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 1999 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2000 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2001 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 2002 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2003 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2004 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2005 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2006 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2007 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2008 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2009 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2010 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2011 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2012 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 2013 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2014 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2015 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2016 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *)
 /* 2017 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2018 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2019 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2020 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2021 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2022 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2023 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2024 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2025 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2026 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2018 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2019 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2020 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2021 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2022 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2023 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2024 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2025 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2026 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2027 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2028 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2029 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2030 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 2031 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2032 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2033 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2034 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2035 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2036 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2037 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2028 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2029 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2030 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2031 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2032 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2033 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2034 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2035 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2036 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2037 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2038 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2039 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2040 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2041 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2042 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2043 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2044 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, double, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2039 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2040 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2041 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2042 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2043 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2044 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2045 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2046 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2047 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2048 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2046 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2047 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2048 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2049 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2050 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2051 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2052 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2053 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, flam_tensor * *, flam_tensor * *)
-/* 2054 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2055 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2056 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2057 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2058 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2059 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2060 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2061 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2062 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2063 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2064 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2065 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2066 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2067 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2068 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2069 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2070 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2071 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2072 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2073 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2075 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2076 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2077 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2078 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2079 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2080 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2081 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2082 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2083 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, flam_tensor * *, flam_tensor * *)
-/* 2084 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2085 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2086 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2087 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2088 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2089 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2090 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2091 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2092 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2093 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2094 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2095 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2096 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2097 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2098 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2099 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2101 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2102 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2103 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2104 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2105 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2109 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2110 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2111 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2112 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2113 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2050 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2051 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2052 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2053 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2054 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2055 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2056 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2057 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2058 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2059 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2060 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2061 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, double, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2062 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2063 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2064 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2065 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2066 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2067 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2068 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2069 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2070 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, flam_tensor * *, flam_tensor * *)
+/* 2071 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2072 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2073 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2074 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2075 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2076 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2077 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2078 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2079 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2080 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2081 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2082 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2083 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2084 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2085 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2086 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2087 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2088 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2089 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2090 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2091 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2092 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2093 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2094 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2095 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2096 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2097 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2098 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2099 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2100 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, flam_tensor * *, flam_tensor * *)
+/* 2101 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2102 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2103 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2104 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2105 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2106 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2107 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2110 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2111 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2114 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 2116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2117 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2118 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2119 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
+/* 2118 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2119 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
 /* 2120 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
-/* 2122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2123 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2124 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 2121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2122 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 2125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2126 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2127 */ _CFFI_OP(_CFFI_OP_NOOP, 1610),
+/* 2126 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2127 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
 /* 2128 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
-/* 2130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2131 */ _CFFI_OP(_CFFI_OP_NOOP, 1540),
-/* 2132 */ _CFFI_OP(_CFFI_OP_NOOP, 1540),
-/* 2133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
-/* 2135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2130 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2135 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2136 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
 /* 2137 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2138 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
+/* 2138 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
 /* 2139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2142 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
-/* 2144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2140 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2141 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 2142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2143 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2144 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
+/* 2145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
 /* 2147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2148 */ _CFFI_OP(_CFFI_OP_NOOP, 1645),
-/* 2149 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2150 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
-/* 2151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2152 */ _CFFI_OP(_CFFI_OP_NOOP, 1610),
-/* 2153 */ _CFFI_OP(_CFFI_OP_NOOP, 1610),
+/* 2148 */ _CFFI_OP(_CFFI_OP_NOOP, 1540),
+/* 2149 */ _CFFI_OP(_CFFI_OP_NOOP, 1540),
+/* 2150 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2151 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 2152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 2155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
 /* 2156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2157 */ _CFFI_OP(_CFFI_OP_NOOP, 1645),
-/* 2158 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2159 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
-/* 2160 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
 /* 2161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2162 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2163 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 2164 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 2167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 2168 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2169 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, char const *, char const *, char const *)
-/* 2170 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2171 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2172 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2173 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
-/* 2176 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2177 */ _CFFI_OP(_CFFI_OP_NOOP, 1559),
-/* 2178 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2179 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 2180 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2181 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 2182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2183 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2184 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2185 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 2186 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2187 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 2188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2189 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2190 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2164 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2165 */ _CFFI_OP(_CFFI_OP_NOOP, 1544),
+/* 2166 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2167 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 2168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2169 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
+/* 2170 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
+/* 2171 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2172 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 2173 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2174 */ _CFFI_OP(_CFFI_OP_NOOP, 1544),
+/* 2175 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2176 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
+/* 2177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 2181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2182 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2183 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 2184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 2185 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2186 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, char const *, char const *, char const *)
+/* 2187 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2188 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2189 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2190 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 2191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 2192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
 /* 2193 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2194 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2195 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 2198 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2199 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2200 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2201 */ _CFFI_OP(_CFFI_OP_NOOP, 1980),
-/* 2202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 2204 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2205 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2207 */ _CFFI_OP(_CFFI_OP_POINTER, 2364), // flam_tensor_list * *
-/* 2208 */ _CFFI_OP(_CFFI_OP_POINTER, 419), // void * *
-/* 2209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
-/* 2211 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2214 */ _CFFI_OP(_CFFI_OP_NOOP, 1559),
-/* 2215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 2217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 119), // int64_t const *()(flam_tensor const *)
-/* 2219 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_dataset const *)
-/* 2222 */ _CFFI_OP(_CFFI_OP_POINTER, 2383), // flam_dataset const *
-/* 2223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_loader const *)
-/* 2225 */ _CFFI_OP(_CFFI_OP_NOOP, 1609),
-/* 2226 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2227 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_module const *)
-/* 2228 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2194 */ _CFFI_OP(_CFFI_OP_NOOP, 1563),
+/* 2195 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2196 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t)
+/* 2197 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2198 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2199 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 2202 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2203 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2205 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 2208 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2209 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2211 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2213 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2214 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 2215 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2216 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2217 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2218 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2219 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 2220 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2221 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2222 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2223 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2224 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2225 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, void * *)
+/* 2226 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2227 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2228 */ _CFFI_OP(_CFFI_OP_POINTER, 419), // void * *
 /* 2229 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2230 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_node const *, size_t)
-/* 2231 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 2232 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_progress const *)
-/* 2235 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
+/* 2230 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 2231 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2232 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2234 */ _CFFI_OP(_CFFI_OP_POINTER, 2396), // flam_tensor_list * *
+/* 2235 */ _CFFI_OP(_CFFI_OP_NOOP, 2228),
 /* 2236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_stream const *)
-/* 2238 */ _CFFI_OP(_CFFI_OP_NOOP, 1551),
-/* 2239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_tensor const *)
-/* 2241 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
+/* 2238 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2241 */ _CFFI_OP(_CFFI_OP_NOOP, 1563),
 /* 2242 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_tensor const *, int64_t)
-/* 2244 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(int32_t)
-/* 2248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, void *, flam_tensor * *)
+/* 2244 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2245 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2246 */ _CFFI_OP(_CFFI_OP_NOOP, 1997),
+/* 2247 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2248 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
 /* 2249 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2250 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(void *)
-/* 2251 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2250 */ _CFFI_OP(_CFFI_OP_FUNCTION, 119), // int64_t const *()(flam_tensor const *)
+/* 2251 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2252 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 2254 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_dataset const *)
+/* 2254 */ _CFFI_OP(_CFFI_OP_POINTER, 2419), // flam_dataset const *
 /* 2255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 2257 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_loader const *)
+/* 2257 */ _CFFI_OP(_CFFI_OP_NOOP, 1613),
 /* 2258 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
-/* 2260 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
+/* 2259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_module const *)
+/* 2260 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 2261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 2263 */ _CFFI_OP(_CFFI_OP_NOOP, 31),
-/* 2264 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2265 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 2266 */ _CFFI_OP(_CFFI_OP_NOOP, 1410),
-/* 2267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2421), // uint32_t()(void)
-/* 2269 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2270 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(char const *)
-/* 2271 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_generator *)
-/* 2274 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 2275 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_generator const *)
-/* 2277 */ _CFFI_OP(_CFFI_OP_NOOP, 1575),
+/* 2262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_node const *, size_t)
+/* 2263 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2265 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2266 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_progress const *)
+/* 2267 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
+/* 2268 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2269 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_stream const *)
+/* 2270 */ _CFFI_OP(_CFFI_OP_NOOP, 1555),
+/* 2271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_tensor const *)
+/* 2273 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2274 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2275 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_tensor const *, int64_t)
+/* 2276 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 2278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_module const *)
-/* 2280 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(int32_t)
+/* 2280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2281 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_node const *)
-/* 2283 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(void *)
+/* 2283 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
 /* 2284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(int32_t)
-/* 2286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 2286 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 2287 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2288 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(void)
-/* 2289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(flam_stream const *)
-/* 2291 */ _CFFI_OP(_CFFI_OP_NOOP, 1551),
-/* 2292 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2293 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(flam_tensor const *)
-/* 2294 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2295 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2296 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(void)
-/* 2297 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(char const *, void *, void(*)(void *))
-/* 2299 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2300 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2301 */ _CFFI_OP(_CFFI_OP_NOOP, 1492),
-/* 2302 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2303 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_dataset *)
-/* 2304 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
-/* 2305 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2306 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_error *)
-/* 2307 */ _CFFI_OP(_CFFI_OP_POINTER, 2385), // flam_error *
-/* 2308 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_event *)
-/* 2310 */ _CFFI_OP(_CFFI_OP_NOOP, 1550),
-/* 2311 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2312 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_format_options *)
-/* 2313 */ _CFFI_OP(_CFFI_OP_POINTER, 2387), // flam_format_options *
-/* 2314 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2315 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_generator *)
-/* 2316 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 2317 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2318 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_grad_scaler *)
-/* 2319 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 2320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_hook *)
-/* 2322 */ _CFFI_OP(_CFFI_OP_POINTER, 2391), // flam_hook *
-/* 2323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_loader_options *)
-/* 2325 */ _CFFI_OP(_CFFI_OP_POINTER, 2394), // flam_loader_options *
-/* 2326 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2327 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_module *)
-/* 2328 */ _CFFI_OP(_CFFI_OP_NOOP, 1614),
+/* 2288 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 2289 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2290 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2291 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
+/* 2292 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
+/* 2293 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2294 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 2295 */ _CFFI_OP(_CFFI_OP_NOOP, 31),
+/* 2296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 2298 */ _CFFI_OP(_CFFI_OP_NOOP, 1410),
+/* 2299 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2462), // uint32_t()(void)
+/* 2301 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2302 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(char const *)
+/* 2303 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2304 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2305 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_generator *)
+/* 2306 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 2307 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_generator const *)
+/* 2309 */ _CFFI_OP(_CFFI_OP_NOOP, 1579),
+/* 2310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_module const *)
+/* 2312 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2313 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2314 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_node const *)
+/* 2315 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2316 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2317 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(int32_t)
+/* 2318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2319 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2320 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(void)
+/* 2321 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2322 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(flam_stream const *)
+/* 2323 */ _CFFI_OP(_CFFI_OP_NOOP, 1555),
+/* 2324 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(flam_tensor const *)
+/* 2326 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(void)
 /* 2329 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2330 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_node *)
-/* 2331 */ _CFFI_OP(_CFFI_OP_POINTER, 2398), // flam_node *
-/* 2332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_optimizer *)
-/* 2334 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 2335 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2336 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_plot *)
-/* 2337 */ _CFFI_OP(_CFFI_OP_NOOP, 1686),
-/* 2338 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2339 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_profile *)
-/* 2340 */ _CFFI_OP(_CFFI_OP_POINTER, 2401), // flam_profile *
-/* 2341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_profiler_options *)
-/* 2343 */ _CFFI_OP(_CFFI_OP_POINTER, 2402), // flam_profiler_options *
-/* 2344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2345 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_progress *)
-/* 2346 */ _CFFI_OP(_CFFI_OP_NOOP, 1712),
-/* 2347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_saved *)
-/* 2349 */ _CFFI_OP(_CFFI_OP_POINTER, 2406), // flam_saved *
-/* 2350 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_scheduler *)
-/* 2352 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
-/* 2353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_state *)
-/* 2355 */ _CFFI_OP(_CFFI_OP_NOOP, 1745),
-/* 2356 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2357 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_stream *)
-/* 2358 */ _CFFI_OP(_CFFI_OP_POINTER, 2409), // flam_stream *
-/* 2359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_tensor *)
-/* 2361 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 2362 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2363 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(flam_tensor_list *)
-/* 2364 */ _CFFI_OP(_CFFI_OP_POINTER, 2411), // flam_tensor_list *
-/* 2365 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2366 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(int32_t)
-/* 2367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2368 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2369 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(int32_t, int32_t)
-/* 2370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2371 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(uint64_t)
-/* 2374 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 2375 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2376 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(void *)
-/* 2377 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2378 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2379 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2422), // void()(void)
-/* 2380 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2381 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 2382 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 2383 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 2384 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 2385 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 2386 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 2387 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 2388 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 2389 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 2390 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 2391 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 2392 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 2393 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 2394 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 2395 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 2396 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 2397 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 2398 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 2399 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 2400 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
-/* 2401 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
-/* 2402 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
-/* 2403 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
-/* 2404 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
-/* 2405 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
-/* 2406 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_saved
-/* 2407 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_scheduler
-/* 2408 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_state
-/* 2409 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_stream
-/* 2410 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_tensor
-/* 2411 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_tensor_list
-/* 2412 */ _CFFI_OP(_CFFI_OP_POINTER, 2169), // int32_t(*)(void *, char const *, char const *, char const *)
-/* 2413 */ _CFFI_OP(_CFFI_OP_POINTER, 2175), // int32_t(*)(void *, double *)
-/* 2414 */ _CFFI_OP(_CFFI_OP_POINTER, 2179), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 2415 */ _CFFI_OP(_CFFI_OP_POINTER, 2185), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 2416 */ _CFFI_OP(_CFFI_OP_POINTER, 2192), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 2417 */ _CFFI_OP(_CFFI_OP_POINTER, 2197), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 2418 */ _CFFI_OP(_CFFI_OP_POINTER, 2203), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 2419 */ _CFFI_OP(_CFFI_OP_POINTER, 2210), // int32_t(*)(void *, int64_t, size_t, double *)
-/* 2420 */ _CFFI_OP(_CFFI_OP_POINTER, 2250), // int64_t(*)(void *)
-/* 2421 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 2422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 2330 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(char const *, void *, void(*)(void *))
+/* 2331 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2332 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2333 */ _CFFI_OP(_CFFI_OP_NOOP, 1492),
+/* 2334 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2335 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_dataset *)
+/* 2336 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 2337 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2338 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_error *)
+/* 2339 */ _CFFI_OP(_CFFI_OP_POINTER, 2421), // flam_error *
+/* 2340 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2341 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_event *)
+/* 2342 */ _CFFI_OP(_CFFI_OP_NOOP, 1554),
+/* 2343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_format_options *)
+/* 2345 */ _CFFI_OP(_CFFI_OP_POINTER, 2423), // flam_format_options *
+/* 2346 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2347 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_generator *)
+/* 2348 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 2349 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2350 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_grad_scaler *)
+/* 2351 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 2352 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2353 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_hook *)
+/* 2354 */ _CFFI_OP(_CFFI_OP_POINTER, 2427), // flam_hook *
+/* 2355 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2356 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_loader_options *)
+/* 2357 */ _CFFI_OP(_CFFI_OP_POINTER, 2430), // flam_loader_options *
+/* 2358 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2359 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_module *)
+/* 2360 */ _CFFI_OP(_CFFI_OP_NOOP, 1618),
+/* 2361 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2362 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_node *)
+/* 2363 */ _CFFI_OP(_CFFI_OP_POINTER, 2434), // flam_node *
+/* 2364 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_optimizer *)
+/* 2366 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 2367 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2368 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_plot *)
+/* 2369 */ _CFFI_OP(_CFFI_OP_NOOP, 1690),
+/* 2370 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2371 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_profile *)
+/* 2372 */ _CFFI_OP(_CFFI_OP_POINTER, 2437), // flam_profile *
+/* 2373 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2374 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_profiler_options *)
+/* 2375 */ _CFFI_OP(_CFFI_OP_POINTER, 2438), // flam_profiler_options *
+/* 2376 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2377 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_progress *)
+/* 2378 */ _CFFI_OP(_CFFI_OP_NOOP, 1716),
+/* 2379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_saved *)
+/* 2381 */ _CFFI_OP(_CFFI_OP_POINTER, 2443), // flam_saved *
+/* 2382 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2383 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_scheduler *)
+/* 2384 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 2385 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2386 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_state *)
+/* 2387 */ _CFFI_OP(_CFFI_OP_NOOP, 1762),
+/* 2388 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2389 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_stream *)
+/* 2390 */ _CFFI_OP(_CFFI_OP_POINTER, 2447), // flam_stream *
+/* 2391 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2392 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_tensor *)
+/* 2393 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 2394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(flam_tensor_list *)
+/* 2396 */ _CFFI_OP(_CFFI_OP_POINTER, 2449), // flam_tensor_list *
+/* 2397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(int32_t)
+/* 2399 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2400 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2401 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(int32_t, int32_t)
+/* 2402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2403 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(uint64_t)
+/* 2406 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 2407 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(void *)
+/* 2409 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2410 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2411 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(void *, void *)
+/* 2412 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2413 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2414 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2415 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2464), // void()(void)
+/* 2416 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 2418 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 2419 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 2420 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 2421 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 2422 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 2423 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 2424 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 2425 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 2426 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 2427 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 2428 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 2429 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 2430 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 2431 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 2432 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 2433 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 2434 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 2435 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 2436 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
+/* 2437 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
+/* 2438 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
+/* 2439 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
+/* 2440 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
+/* 2441 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
+/* 2442 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_recompute
+/* 2443 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_saved
+/* 2444 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_saved_hooks
+/* 2445 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_scheduler
+/* 2446 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_state
+/* 2447 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_stream
+/* 2448 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 30), // flam_tensor
+/* 2449 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 31), // flam_tensor_list
+/* 2450 */ _CFFI_OP(_CFFI_OP_POINTER, 2186), // int32_t(*)(void *, char const *, char const *, char const *)
+/* 2451 */ _CFFI_OP(_CFFI_OP_POINTER, 2192), // int32_t(*)(void *, double *)
+/* 2452 */ _CFFI_OP(_CFFI_OP_POINTER, 2196), // int32_t(*)(void *, flam_tensor const * const *, size_t)
+/* 2453 */ _CFFI_OP(_CFFI_OP_POINTER, 2201), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 2454 */ _CFFI_OP(_CFFI_OP_POINTER, 2207), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 2455 */ _CFFI_OP(_CFFI_OP_POINTER, 2214), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 2456 */ _CFFI_OP(_CFFI_OP_POINTER, 2219), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 2457 */ _CFFI_OP(_CFFI_OP_POINTER, 2225), // int32_t(*)(void *, flam_tensor const *, void * *)
+/* 2458 */ _CFFI_OP(_CFFI_OP_POINTER, 2230), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 2459 */ _CFFI_OP(_CFFI_OP_POINTER, 2237), // int32_t(*)(void *, int64_t, size_t, double *)
+/* 2460 */ _CFFI_OP(_CFFI_OP_POINTER, 2243), // int32_t(*)(void *, void *, flam_tensor * *)
+/* 2461 */ _CFFI_OP(_CFFI_OP_POINTER, 2282), // int64_t(*)(void *)
+/* 2462 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 2463 */ _CFFI_OP(_CFFI_OP_POINTER, 2411), // void(*)(void *, void *)
+/* 2464 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_closure_call =
@@ -3309,6 +3352,82 @@ static void flam_py_rate_callback_drop(void * a0)
   char *p = a;
   *(void * *)(p + 0) = a0;
   _cffi_call_python(&_cffi_externpy__flam_py_rate_callback_drop, p);
+}
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_recompute_drop =
+  { "flambeau._flambeau_fast.flam_py_recompute_drop", 0, 0, 0 };
+
+static void flam_py_recompute_drop(void * a0)
+{
+  char a[8];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  _cffi_call_python(&_cffi_externpy__flam_py_recompute_drop, p);
+}
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_recompute_run =
+  { "flambeau._flambeau_fast.flam_py_recompute_run", (int)sizeof(int32_t), 0, 0 };
+
+static int32_t flam_py_recompute_run(void * a0, flam_tensor const * const * a1, size_t a2)
+{
+  char a[24];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  *(flam_tensor const * const * *)(p + 8) = a1;
+  *(size_t *)(p + 16) = a2;
+  _cffi_call_python(&_cffi_externpy__flam_py_recompute_run, p);
+  return *(int32_t *)p;
+}
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_saved_hooks_drop =
+  { "flambeau._flambeau_fast.flam_py_saved_hooks_drop", 0, 0, 0 };
+
+static void flam_py_saved_hooks_drop(void * a0)
+{
+  char a[8];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  _cffi_call_python(&_cffi_externpy__flam_py_saved_hooks_drop, p);
+}
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_saved_hooks_drop_packed =
+  { "flambeau._flambeau_fast.flam_py_saved_hooks_drop_packed", 0, 0, 0 };
+
+static void flam_py_saved_hooks_drop_packed(void * a0, void * a1)
+{
+  char a[16];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  *(void * *)(p + 8) = a1;
+  _cffi_call_python(&_cffi_externpy__flam_py_saved_hooks_drop_packed, p);
+}
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_saved_hooks_pack =
+  { "flambeau._flambeau_fast.flam_py_saved_hooks_pack", (int)sizeof(int32_t), 0, 0 };
+
+static int32_t flam_py_saved_hooks_pack(void * a0, flam_tensor const * a1, void * * a2)
+{
+  char a[24];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  *(flam_tensor const * *)(p + 8) = a1;
+  *(void * * *)(p + 16) = a2;
+  _cffi_call_python(&_cffi_externpy__flam_py_saved_hooks_pack, p);
+  return *(int32_t *)p;
+}
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_saved_hooks_unpack =
+  { "flambeau._flambeau_fast.flam_py_saved_hooks_unpack", (int)sizeof(int32_t), 0, 0 };
+
+static int32_t flam_py_saved_hooks_unpack(void * a0, void * a1, flam_tensor * * a2)
+{
+  char a[24];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  *(void * *)(p + 8) = a1;
+  *(flam_tensor * * *)(p + 16) = a2;
+  _cffi_call_python(&_cffi_externpy__flam_py_saved_hooks_unpack, p);
+  return *(int32_t *)p;
 }
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_tensor_from_blob_drop =
@@ -5051,19 +5170,19 @@ _cffi_f_flam_adaptive_max_pool1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5132,19 +5251,19 @@ _cffi_f_flam_adaptive_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5213,19 +5332,19 @@ _cffi_f_flam_adaptive_max_pool3d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7481,19 +7600,19 @@ _cffi_f_flam_aminmax(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9395,10 +9514,10 @@ _cffi_f_flam_autocast_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1645), arg4, (char **)&x4);
+      _cffi_type(1544), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1645), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1544), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9827,6 +9946,96 @@ _cffi_f_flam_avg_pool3d(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_avg_pool3d _cffi_d_flam_avg_pool3d
+#endif
+
+static int32_t _cffi_d_flam_backward_is_whole(void)
+{
+  return flam_backward_is_whole();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_backward_is_whole(PyObject *self, PyObject *noarg)
+{
+  int32_t result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_backward_is_whole(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_backward_is_whole _cffi_d_flam_backward_is_whole
+#endif
+
+static uint64_t _cffi_d_flam_backward_pass(void)
+{
+  return flam_backward_pass();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_backward_pass(PyObject *self, PyObject *noarg)
+{
+  uint64_t result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_backward_pass(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_int(result, uint64_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_backward_pass _cffi_d_flam_backward_pass
+#endif
+
+static int32_t _cffi_d_flam_backward_reaches(flam_tensor const * x0)
+{
+  return flam_backward_reaches(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_backward_reaches(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_backward_reaches(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_backward_reaches _cffi_d_flam_backward_reaches
 #endif
 
 static flam_tensor * _cffi_d_flam_baddbmm(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
@@ -11758,7 +11967,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12509,6 +12718,94 @@ _cffi_f_flam_channel_shuffle(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_channel_shuffle _cffi_d_flam_channel_shuffle
 #endif
 
+static int32_t _cffi_d_flam_checkpoint_push(flam_recompute const * x0, flam_tensor const * const * x1, size_t x2, int32_t x3, int32_t x4, int32_t x5, uint64_t * x6)
+{
+  return flam_checkpoint_push(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_checkpoint_push(PyObject *self, PyObject *args)
+{
+  flam_recompute const * x0;
+  flam_tensor const * const * x1;
+  size_t x2;
+  int32_t x3;
+  int32_t x4;
+  int32_t x5;
+  uint64_t * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_checkpoint_push", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1740), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_recompute const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1740), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1544), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1544), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_checkpoint_push(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_checkpoint_push _cffi_d_flam_checkpoint_push
+#endif
+
 static flam_tensor_list * _cffi_d_flam_chunk(flam_tensor const * x0, int64_t x1, int64_t x2)
 {
   return flam_chunk(x0, x1, x2);
@@ -12555,7 +12852,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15436,19 +15733,19 @@ _cffi_f_flam_cummax(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg2, (char **)&x2);
+      _cffi_type(1997), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15506,19 +15803,19 @@ _cffi_f_flam_cummin(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg2, (char **)&x2);
+      _cffi_type(1997), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16230,10 +16527,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2222), arg0, (char **)&x0);
+      _cffi_type(2254), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2222), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2254), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16732,19 +17029,19 @@ _cffi_f_flam_device_memory_info(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1610), arg1, (char **)&x1);
+      _cffi_type(1614), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1610), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1614), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1610), arg2, (char **)&x2);
+      _cffi_type(1614), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1610), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1614), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16932,10 +17229,10 @@ _cffi_f_flam_device_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1645), arg1, (char **)&x1);
+      _cffi_type(1544), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1645), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1544), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18225,7 +18522,7 @@ _cffi_f_flam_dsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18284,7 +18581,7 @@ _cffi_f_flam_dsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19581,10 +19878,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2307), arg0, (char **)&x0);
+      _cffi_type(2339), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2307), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2339), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19617,10 +19914,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2307), arg0, (char **)&x0);
+      _cffi_type(2339), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2307), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2339), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19716,7 +20013,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2307));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2339));
   return pyresult;
 }
 #else
@@ -19738,10 +20035,10 @@ _cffi_f_flam_event_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1554), arg0, (char **)&x0);
+      _cffi_type(1558), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1554), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1558), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19784,28 +20081,28 @@ _cffi_f_flam_event_elapsed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1554), arg0, (char **)&x0);
+      _cffi_type(1558), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1554), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1558), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1554), arg1, (char **)&x1);
+      _cffi_type(1558), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1554), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1558), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1559), arg2, (char **)&x2);
+      _cffi_type(1563), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1559), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1563), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19858,7 +20155,7 @@ _cffi_f_flam_event_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1550));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1554));
   return pyresult;
 }
 #else
@@ -19886,10 +20183,10 @@ _cffi_f_flam_event_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1554), arg0, (char **)&x0);
+      _cffi_type(1558), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1554), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1558), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19939,19 +20236,19 @@ _cffi_f_flam_event_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1550), arg0, (char **)&x0);
+      _cffi_type(1554), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1550), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1554), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg1, (char **)&x1);
+      _cffi_type(1555), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19984,10 +20281,10 @@ _cffi_f_flam_event_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1550), arg0, (char **)&x0);
+      _cffi_type(1554), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1550), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1554), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20020,10 +20317,10 @@ _cffi_f_flam_event_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1550), arg0, (char **)&x0);
+      _cffi_type(1554), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1550), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1554), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22118,10 +22415,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2313), arg0, (char **)&x0);
+      _cffi_type(2345), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2313), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2345), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22614,7 +22911,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23126,10 +23423,10 @@ _cffi_f_flam_generator_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1575), arg0, (char **)&x0);
+      _cffi_type(1579), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1575), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1579), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23164,10 +23461,10 @@ _cffi_f_flam_generator_initial_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1575), arg0, (char **)&x0);
+      _cffi_type(1579), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1575), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1579), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23280,10 +23577,10 @@ _cffi_f_flam_generator_offset(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1575), arg0, (char **)&x0);
+      _cffi_type(1579), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1575), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1579), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24493,19 +24790,19 @@ _cffi_f_flam_gru(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg11, (char **)&x11);
+      _cffi_type(1997), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg12, (char **)&x12);
+      _cffi_type(1997), arg12, (char **)&x12);
   if (datasize != 0) {
     x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg12, (char **)&x12,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg12, (char **)&x12,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25414,10 +25711,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2322), arg0, (char **)&x0);
+      _cffi_type(2354), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2322), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2354), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25450,10 +25747,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2322), arg0, (char **)&x0);
+      _cffi_type(2354), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2322), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2354), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25513,7 +25810,7 @@ _cffi_f_flam_hsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25572,7 +25869,7 @@ _cffi_f_flam_hsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28281,19 +28578,19 @@ _cffi_f_flam_kthvalue(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg5, (char **)&x5);
+      _cffi_type(1997), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29727,7 +30024,7 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1604));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1608));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29748,10 +30045,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2325), arg0, (char **)&x0);
+      _cffi_type(2357), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2325), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2357), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29794,28 +30091,28 @@ _cffi_f_flam_loader_position(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1609), arg0, (char **)&x0);
+      _cffi_type(1613), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1609), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1613), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1610), arg1, (char **)&x1);
+      _cffi_type(1614), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1610), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1614), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1610), arg2, (char **)&x2);
+      _cffi_type(1614), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1610), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1614), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29850,10 +30147,10 @@ _cffi_f_flam_loader_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1609), arg0, (char **)&x0);
+      _cffi_type(1613), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1609), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1613), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29896,10 +30193,10 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1604), arg0, (char **)&x0);
+      _cffi_type(1608), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1604), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1608), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32270,28 +32567,28 @@ _cffi_f_flam_lstm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg12, (char **)&x12);
+      _cffi_type(1997), arg12, (char **)&x12);
   if (datasize != 0) {
     x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg12, (char **)&x12,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg12, (char **)&x12,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg13, (char **)&x13);
+      _cffi_type(1997), arg13, (char **)&x13);
   if (datasize != 0) {
     x13 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg13, (char **)&x13,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg13, (char **)&x13,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg14, (char **)&x14);
+      _cffi_type(1997), arg14, (char **)&x14);
   if (datasize != 0) {
     x14 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg14, (char **)&x14,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg14, (char **)&x14,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32404,19 +32701,19 @@ _cffi_f_flam_lstm_cell(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg7, (char **)&x7);
+      _cffi_type(1997), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg8, (char **)&x8);
+      _cffi_type(1997), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33039,19 +33336,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33293,19 +33590,19 @@ _cffi_f_flam_max_pool1d_with_indices(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg10, (char **)&x10);
+      _cffi_type(1997), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg11, (char **)&x11);
+      _cffi_type(1997), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33547,19 +33844,19 @@ _cffi_f_flam_max_pool2d_with_indices(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg10, (char **)&x10);
+      _cffi_type(1997), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg11, (char **)&x11);
+      _cffi_type(1997), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33801,19 +34098,19 @@ _cffi_f_flam_max_pool3d_with_indices(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg10, (char **)&x10);
+      _cffi_type(1997), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg11, (char **)&x11);
+      _cffi_type(1997), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34395,19 +34692,19 @@ _cffi_f_flam_median_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34835,10 +35132,10 @@ _cffi_f_flam_memory_stat(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1610), arg2, (char **)&x2);
+      _cffi_type(1614), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1610), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1614), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34974,7 +35271,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35064,19 +35361,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35450,19 +35747,19 @@ _cffi_f_flam_mode(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35507,10 +35804,10 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35520,19 +35817,19 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1644), arg2, (char **)&x2);
+      _cffi_type(1648), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module_hook const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1644), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1648), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1645), arg3, (char **)&x3);
+      _cffi_type(1544), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1645), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1544), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35573,19 +35870,19 @@ _cffi_f_flam_module_append(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg1, (char **)&x1);
+      _cffi_type(1618), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35703,7 +36000,7 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35913,7 +36210,7 @@ _cffi_f_flam_module_named_buffers(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1745));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1762));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35961,7 +36258,7 @@ _cffi_f_flam_module_named_parameters(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1745));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1762));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36014,7 +36311,7 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36164,10 +36461,10 @@ _cffi_f_flam_module_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36208,10 +36505,10 @@ _cffi_f_flam_module_remove(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36261,10 +36558,10 @@ _cffi_f_flam_module_remove_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36309,10 +36606,10 @@ _cffi_f_flam_module_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36349,10 +36646,10 @@ _cffi_f_flam_module_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36397,10 +36694,10 @@ _cffi_f_flam_module_set_buffer(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36465,10 +36762,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36483,10 +36780,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg2, (char **)&x2);
+      _cffi_type(1618), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36529,10 +36826,10 @@ _cffi_f_flam_module_set_parameter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36600,7 +36897,7 @@ _cffi_f_flam_module_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1745));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1762));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36629,10 +36926,10 @@ _cffi_f_flam_module_train(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36715,10 +37012,10 @@ _cffi_f_flam_module_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1614), arg0, (char **)&x0);
+      _cffi_type(1618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1614), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37558,19 +37855,19 @@ _cffi_f_flam_multi_head_attention_weights(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg19, (char **)&x19);
+      _cffi_type(1997), arg19, (char **)&x19);
   if (datasize != 0) {
     x19 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg19, (char **)&x19,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg19, (char **)&x19,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg20, (char **)&x20);
+      _cffi_type(1997), arg20, (char **)&x20);
   if (datasize != 0) {
     x20 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg20, (char **)&x20,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg20, (char **)&x20,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38871,19 +39168,19 @@ _cffi_f_flam_nanmedian_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg3, (char **)&x3);
+      _cffi_type(1997), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -39432,7 +39729,7 @@ _cffi_f_flam_nn_activation(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -39513,7 +39810,7 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -39590,7 +39887,7 @@ _cffi_f_flam_nn_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -39724,7 +40021,7 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -39888,7 +40185,7 @@ _cffi_f_flam_nn_convolution(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -39919,7 +40216,7 @@ _cffi_f_flam_nn_dropout(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -39984,7 +40281,7 @@ _cffi_f_flam_nn_embedding(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40025,7 +40322,7 @@ _cffi_f_flam_nn_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -40089,7 +40386,7 @@ _cffi_f_flam_nn_group_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -40153,7 +40450,7 @@ _cffi_f_flam_nn_instance_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -40230,7 +40527,7 @@ _cffi_f_flam_nn_layer_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40289,7 +40586,7 @@ _cffi_f_flam_nn_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -40370,7 +40667,7 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40441,7 +40738,7 @@ _cffi_f_flam_nn_multihead_attention(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -40535,7 +40832,7 @@ _cffi_f_flam_nn_recurrent(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -40611,7 +40908,7 @@ _cffi_f_flam_nn_rms_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40638,7 +40935,7 @@ _cffi_f_flam_nn_sequential(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -40726,7 +41023,7 @@ _cffi_f_flam_nn_transformer_encoder_layer(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1614));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1618));
   return pyresult;
 }
 #else
@@ -40849,7 +41146,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2331));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2363));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40956,10 +41253,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2331), arg0, (char **)&x0);
+      _cffi_type(2363), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2331), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2363), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -41808,10 +42105,10 @@ _cffi_f_flam_optimizer_option(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1559), arg3, (char **)&x3);
+      _cffi_type(1563), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1559), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1563), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42016,7 +42313,7 @@ _cffi_f_flam_optimizer_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1745));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1762));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -42558,10 +42855,10 @@ _cffi_f_flam_plot_bars(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1686), arg0, (char **)&x0);
+      _cffi_type(1690), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1686), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1690), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42645,10 +42942,10 @@ _cffi_f_flam_plot_line(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1686), arg0, (char **)&x0);
+      _cffi_type(1690), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1686), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1690), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42733,7 +43030,7 @@ _cffi_f_flam_plot_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1686));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1690));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -42768,10 +43065,10 @@ _cffi_f_flam_plot_panel(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1686), arg0, (char **)&x0);
+      _cffi_type(1690), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1686), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1690), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42851,10 +43148,10 @@ _cffi_f_flam_plot_points(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1686), arg0, (char **)&x0);
+      _cffi_type(1690), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1686), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1690), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42922,10 +43219,10 @@ _cffi_f_flam_plot_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1686), arg0, (char **)&x0);
+      _cffi_type(1690), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1686), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1690), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42958,10 +43255,10 @@ _cffi_f_flam_plot_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1686), arg0, (char **)&x0);
+      _cffi_type(1690), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1686), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1690), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43741,10 +44038,10 @@ _cffi_f_flam_profile_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2340), arg0, (char **)&x0);
+      _cffi_type(2372), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profile *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2340), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2372), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43777,10 +44074,10 @@ _cffi_f_flam_profile_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2340), arg0, (char **)&x0);
+      _cffi_type(2372), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profile *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2340), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2372), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43859,10 +44156,10 @@ _cffi_f_flam_profile_table(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1706), arg5, (char **)&x5);
+      _cffi_type(1710), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1706), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1710), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43921,10 +44218,10 @@ _cffi_f_flam_profiler_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2343), arg0, (char **)&x0);
+      _cffi_type(2375), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profiler_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2343), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2375), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43959,10 +44256,10 @@ _cffi_f_flam_profiler_start(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1709), arg0, (char **)&x0);
+      _cffi_type(1713), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profiler_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1709), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1713), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44003,10 +44300,10 @@ _cffi_f_flam_progress_advance(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1712), arg0, (char **)&x0);
+      _cffi_type(1716), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1712), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1716), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44206,7 +44503,7 @@ _cffi_f_flam_progress_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1712));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1716));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -44227,10 +44524,10 @@ _cffi_f_flam_progress_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1712), arg0, (char **)&x0);
+      _cffi_type(1716), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1712), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1716), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44263,10 +44560,10 @@ _cffi_f_flam_progress_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1712), arg0, (char **)&x0);
+      _cffi_type(1716), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1712), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1716), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44309,10 +44606,10 @@ _cffi_f_flam_progress_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1712), arg0, (char **)&x0);
+      _cffi_type(1716), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1712), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1716), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44368,19 +44665,19 @@ _cffi_f_flam_progress_to_callback(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1712), arg0, (char **)&x0);
+      _cffi_type(1716), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1712), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1716), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1718), arg1, (char **)&x1);
+      _cffi_type(1722), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_progress_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1718), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1722), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44429,10 +44726,10 @@ _cffi_f_flam_progress_to_text(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1712), arg0, (char **)&x0);
+      _cffi_type(1716), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1712), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1716), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44485,10 +44782,10 @@ _cffi_f_flam_progress_watch(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1712), arg0, (char **)&x0);
+      _cffi_type(1716), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1712), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1716), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -46999,19 +47296,19 @@ _cffi_f_flam_rnn_relu(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg11, (char **)&x11);
+      _cffi_type(1997), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg12, (char **)&x12);
+      _cffi_type(1997), arg12, (char **)&x12);
   if (datasize != 0) {
     x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg12, (char **)&x12,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg12, (char **)&x12,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -47235,19 +47532,19 @@ _cffi_f_flam_rnn_tanh(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg11, (char **)&x11);
+      _cffi_type(1997), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg12, (char **)&x12);
+      _cffi_type(1997), arg12, (char **)&x12);
   if (datasize != 0) {
     x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg12, (char **)&x12,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg12, (char **)&x12,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48258,6 +48555,138 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_saved_get _cffi_d_flam_saved_get
 #endif
 
+static int32_t _cffi_d_flam_saved_hooks_disable_push(char const * x0, uint64_t * x1)
+{
+  return flam_saved_hooks_disable_push(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_saved_hooks_disable_push(PyObject *self, PyObject *args)
+{
+  char const * x0;
+  uint64_t * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_saved_hooks_disable_push", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(92), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(92), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1544), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1544), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_saved_hooks_disable_push(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_saved_hooks_disable_push _cffi_d_flam_saved_hooks_disable_push
+#endif
+
+static char const * _cffi_d_flam_saved_hooks_disabled(void)
+{
+  return flam_saved_hooks_disabled();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_saved_hooks_disabled(PyObject *self, PyObject *noarg)
+{
+  char const * result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_saved_hooks_disabled(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(92));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_saved_hooks_disabled _cffi_d_flam_saved_hooks_disabled
+#endif
+
+static int32_t _cffi_d_flam_saved_hooks_push(flam_saved_hooks const * x0, uint64_t * x1)
+{
+  return flam_saved_hooks_push(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_saved_hooks_push(PyObject *self, PyObject *args)
+{
+  flam_saved_hooks const * x0;
+  uint64_t * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_saved_hooks_push", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1749), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_saved_hooks const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1749), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1544), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1544), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_saved_hooks_push(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_saved_hooks_push _cffi_d_flam_saved_hooks_push
+#endif
+
 static flam_saved * _cffi_d_flam_saved_make(flam_tensor const * x0, int64_t x1)
 {
   return flam_saved_make(x0, x1);
@@ -48298,7 +48727,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2349));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2381));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -48319,10 +48748,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2349), arg0, (char **)&x0);
+      _cffi_type(2381), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2349), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2381), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -49408,7 +49837,7 @@ _cffi_f_flam_scheduler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1745));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1762));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -51609,19 +52038,19 @@ _cffi_f_flam_sort(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg4, (char **)&x4);
+      _cffi_type(1997), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg5, (char **)&x5);
+      _cffi_type(1997), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -51687,7 +52116,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -51752,7 +52181,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -52428,7 +52857,7 @@ _cffi_f_flam_state_new(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1745));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1762));
   return pyresult;
 }
 #else
@@ -52448,10 +52877,10 @@ _cffi_f_flam_state_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1745), arg0, (char **)&x0);
+      _cffi_type(1762), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1745), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1762), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -52484,10 +52913,10 @@ _cffi_f_flam_state_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1745), arg0, (char **)&x0);
+      _cffi_type(1762), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1745), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1762), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -52530,10 +52959,10 @@ _cffi_f_flam_state_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1745), arg0, (char **)&x0);
+      _cffi_type(1762), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1745), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1762), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -52789,19 +53218,19 @@ _cffi_f_flam_std_mean(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg5, (char **)&x5);
+      _cffi_type(1997), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg6, (char **)&x6);
+      _cffi_type(1997), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -52882,19 +53311,19 @@ _cffi_f_flam_std_mean_unbiased(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg5, (char **)&x5);
+      _cffi_type(1997), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg6, (char **)&x6);
+      _cffi_type(1997), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53062,7 +53491,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2358));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2390));
   return pyresult;
 }
 #else
@@ -53092,7 +53521,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2358));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2390));
   return pyresult;
 }
 #else
@@ -53114,10 +53543,10 @@ _cffi_f_flam_stream_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg0, (char **)&x0);
+      _cffi_type(1555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53177,7 +53606,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2358));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2390));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -53200,10 +53629,10 @@ _cffi_f_flam_stream_id(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg0, (char **)&x0);
+      _cffi_type(1555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53238,10 +53667,10 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg0, (char **)&x0);
+      _cffi_type(1555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53294,7 +53723,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2358));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2390));
   return pyresult;
 }
 #else
@@ -53316,10 +53745,10 @@ _cffi_f_flam_stream_priority(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg0, (char **)&x0);
+      _cffi_type(1555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53360,19 +53789,19 @@ _cffi_f_flam_stream_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg0, (char **)&x0);
+      _cffi_type(1555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1645), arg1, (char **)&x1);
+      _cffi_type(1544), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1645), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1544), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53413,10 +53842,10 @@ _cffi_f_flam_stream_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg0, (char **)&x0);
+      _cffi_type(1555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53458,10 +53887,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2358), arg0, (char **)&x0);
+      _cffi_type(2390), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2358), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2390), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53494,10 +53923,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2358), arg0, (char **)&x0);
+      _cffi_type(2390), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2358), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2390), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53532,10 +53961,10 @@ _cffi_f_flam_stream_set_current(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg0, (char **)&x0);
+      _cffi_type(1555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54824,7 +55253,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2331));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2363));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -55159,10 +55588,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2364), arg0, (char **)&x0);
+      _cffi_type(2396), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2364), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2396), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -55400,10 +55829,10 @@ _cffi_f_flam_tensor_record_stream(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1551), arg1, (char **)&x1);
+      _cffi_type(1555), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1551), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1555), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -55468,7 +55897,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2322));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2354));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -55521,7 +55950,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2322));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2354));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -56056,7 +56485,7 @@ _cffi_f_flam_tensor_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -56121,7 +56550,7 @@ _cffi_f_flam_tensor_split_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -56629,19 +57058,19 @@ _cffi_f_flam_topk(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg5, (char **)&x5);
+      _cffi_type(1997), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg6, (char **)&x6);
+      _cffi_type(1997), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -57493,7 +57922,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -58016,19 +58445,19 @@ _cffi_f_flam_var_mean(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg5, (char **)&x5);
+      _cffi_type(1997), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg6, (char **)&x6);
+      _cffi_type(1997), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -58109,19 +58538,19 @@ _cffi_f_flam_var_mean_unbiased(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg5, (char **)&x5);
+      _cffi_type(1997), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1980), arg6, (char **)&x6);
+      _cffi_type(1997), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1980), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1997), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -58547,7 +58976,7 @@ _cffi_f_flam_vsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -58606,7 +59035,7 @@ _cffi_f_flam_vsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2364));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2396));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -59281,6 +59710,32 @@ static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 }
 struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
 
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_recompute(flam_recompute *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_recompute.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, flam_tensor const * const *, size_t) = &p->run; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_recompute { char x; flam_recompute y; };
+
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_saved_hooks(flam_saved_hooks *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_saved_hooks.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, flam_tensor const *, void * *) = &p->pack; (void)tmp; }
+  { int32_t(* *tmp)(void *, void *, flam_tensor * *) = &p->unpack; (void)tmp; }
+  { void(* *tmp)(void *, void *) = &p->drop_packed; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_saved_hooks { char x; flam_saved_hooks y; };
+
 static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_abs },
   { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_abs_ },
@@ -59292,20 +59747,20 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_acosh_ },
   { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_acosh_out },
   { "flam_adadelta_new", (void *)_cffi_f_flam_adadelta_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_adadelta_new },
-  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1876), (void *)_cffi_d_flam_adadelta_step },
+  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1893), (void *)_cffi_d_flam_adadelta_step },
   { "flam_adagrad_new", (void *)_cffi_f_flam_adagrad_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_adagrad_new },
-  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1818), (void *)_cffi_d_flam_adagrad_step },
+  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1835), (void *)_cffi_d_flam_adagrad_step },
   { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_adam_new },
-  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1941), (void *)_cffi_d_flam_adam_step },
+  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1958), (void *)_cffi_d_flam_adam_step },
   { "flam_adamax_new", (void *)_cffi_f_flam_adamax_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_adamax_new },
-  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1835), (void *)_cffi_d_flam_adamax_step },
+  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1852), (void *)_cffi_d_flam_adamax_step },
   { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_adamw_new },
   { "flam_adaptive_avg_pool1d", (void *)_cffi_f_flam_adaptive_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1117), (void *)_cffi_d_flam_adaptive_avg_pool1d },
   { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1117), (void *)_cffi_d_flam_adaptive_avg_pool2d },
   { "flam_adaptive_avg_pool3d", (void *)_cffi_f_flam_adaptive_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1117), (void *)_cffi_d_flam_adaptive_avg_pool3d },
-  { "flam_adaptive_max_pool1d", (void *)_cffi_f_flam_adaptive_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2053), (void *)_cffi_d_flam_adaptive_max_pool1d },
-  { "flam_adaptive_max_pool2d", (void *)_cffi_f_flam_adaptive_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2053), (void *)_cffi_d_flam_adaptive_max_pool2d },
-  { "flam_adaptive_max_pool3d", (void *)_cffi_f_flam_adaptive_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2053), (void *)_cffi_d_flam_adaptive_max_pool3d },
+  { "flam_adaptive_max_pool1d", (void *)_cffi_f_flam_adaptive_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2070), (void *)_cffi_d_flam_adaptive_max_pool1d },
+  { "flam_adaptive_max_pool2d", (void *)_cffi_f_flam_adaptive_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2070), (void *)_cffi_d_flam_adaptive_max_pool2d },
+  { "flam_adaptive_max_pool3d", (void *)_cffi_f_flam_adaptive_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2070), (void *)_cffi_d_flam_adaptive_max_pool3d },
   { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_add },
   { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_add_ },
   { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_add_out },
@@ -59336,11 +59791,11 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1174), (void *)_cffi_d_flam_amax_out },
   { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1161), (void *)_cffi_d_flam_amin },
   { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1174), (void *)_cffi_d_flam_amin_out },
-  { "flam_aminmax", (void *)_cffi_f_flam_aminmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2037), (void *)_cffi_d_flam_aminmax },
+  { "flam_aminmax", (void *)_cffi_f_flam_aminmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2054), (void *)_cffi_d_flam_aminmax },
   { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1161), (void *)_cffi_d_flam_any },
   { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1174), (void *)_cffi_d_flam_any_out },
   { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 886), (void *)_cffi_d_flam_arange },
-  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
+  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
   { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1100), (void *)_cffi_d_flam_argmax },
   { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1105), (void *)_cffi_d_flam_argmax_out },
   { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1100), (void *)_cffi_d_flam_argmin },
@@ -59348,7 +59803,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_argsort", (void *)_cffi_f_flam_argsort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1359), (void *)_cffi_d_flam_argsort },
   { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1203), (void *)_cffi_d_flam_as_strided },
   { "flam_asgd_new", (void *)_cffi_f_flam_asgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_asgd_new },
-  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1919), (void *)_cffi_d_flam_asgd_step },
+  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1936), (void *)_cffi_d_flam_asgd_step },
   { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_asin },
   { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_asin_ },
   { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_asin_out },
@@ -59367,16 +59822,19 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_atleast_1d },
   { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_atleast_2d },
   { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_atleast_3d },
-  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_autocast_cache_enabled },
-  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2379), (void *)_cffi_d_flam_autocast_clear_cache },
-  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_autocast_dtype },
-  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_autocast_enabled },
-  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2143), (void *)_cffi_d_flam_autocast_push },
-  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2138), (void *)_cffi_d_flam_autocast_set },
-  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_autocast_set_cache_enabled },
+  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_autocast_cache_enabled },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2415), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_autocast_dtype },
+  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_autocast_enabled },
+  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2160), (void *)_cffi_d_flam_autocast_push },
+  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2155), (void *)_cffi_d_flam_autocast_set },
+  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2398), (void *)_cffi_d_flam_autocast_set_cache_enabled },
   { "flam_avg_pool1d", (void *)_cffi_f_flam_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1211), (void *)_cffi_d_flam_avg_pool1d },
   { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1222), (void *)_cffi_d_flam_avg_pool2d },
   { "flam_avg_pool3d", (void *)_cffi_f_flam_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1222), (void *)_cffi_d_flam_avg_pool3d },
+  { "flam_backward_is_whole", (void *)_cffi_f_flam_backward_is_whole, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_backward_is_whole },
+  { "flam_backward_pass", (void *)_cffi_f_flam_backward_pass, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2320), (void *)_cffi_d_flam_backward_pass },
+  { "flam_backward_reaches", (void *)_cffi_f_flam_backward_reaches, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_backward_reaches },
   { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 796), (void *)_cffi_d_flam_baddbmm },
   { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_baddbmm_ },
   { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_baddbmm_out },
@@ -59423,6 +59881,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_celu_ },
   { "flam_chained_lr_new", (void *)_cffi_f_flam_chained_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 392), (void *)_cffi_d_flam_chained_lr_new },
   { "flam_channel_shuffle", (void *)_cffi_f_flam_channel_shuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_channel_shuffle },
+  { "flam_checkpoint_push", (void *)_cffi_f_flam_checkpoint_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1739), (void *)_cffi_d_flam_checkpoint_push },
   { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1530), (void *)_cffi_d_flam_chunk },
   { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_clamp },
   { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_clamp_ },
@@ -59433,7 +59892,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_clamp_min_ },
   { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_clamp_min_out },
   { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 835), (void *)_cffi_d_flam_clamp_out },
-  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1796), (void *)_cffi_d_flam_clip_grad_value_ },
+  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1813), (void *)_cffi_d_flam_clip_grad_value_ },
   { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_clone },
   { "flam_col2im", (void *)_cffi_f_flam_col2im, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1257), (void *)_cffi_d_flam_col2im },
   { "flam_column_stack", (void *)_cffi_f_flam_column_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_column_stack },
@@ -59466,8 +59925,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 948), (void *)_cffi_d_flam_cross_entropy },
   { "flam_cross_out", (void *)_cffi_f_flam_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1030), (void *)_cffi_d_flam_cross_out },
   { "flam_cuda_unavailable_reason", (void *)_cffi_f_flam_cuda_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_cuda_unavailable_reason },
-  { "flam_cummax", (void *)_cffi_f_flam_cummax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2083), (void *)_cffi_d_flam_cummax },
-  { "flam_cummin", (void *)_cffi_f_flam_cummin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2083), (void *)_cffi_d_flam_cummin },
+  { "flam_cummax", (void *)_cffi_f_flam_cummax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2100), (void *)_cffi_d_flam_cummax },
+  { "flam_cummin", (void *)_cffi_f_flam_cummin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2100), (void *)_cffi_d_flam_cummin },
   { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1342), (void *)_cffi_d_flam_cumprod },
   { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 591), (void *)_cffi_d_flam_cumprod_ },
   { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1353), (void *)_cffi_d_flam_cumprod_out },
@@ -59479,29 +59938,29 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_cyclic_lr_new", (void *)_cffi_f_flam_cyclic_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 324), (void *)_cffi_d_flam_cyclic_lr_new },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 60), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2303), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2221), (void *)_cffi_d_flam_dataset_size },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2335), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2253), (void *)_cffi_d_flam_dataset_size },
   { "flam_deg2rad", (void *)_cffi_f_flam_deg2rad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_deg2rad },
   { "flam_deg2rad_", (void *)_cffi_f_flam_deg2rad_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_deg2rad_ },
   { "flam_deg2rad_out", (void *)_cffi_f_flam_deg2rad_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_deg2rad_out },
   { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_detach },
-  { "flam_detect_anomaly_enabled", (void *)_cffi_f_flam_detect_anomaly_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_detect_anomaly_enabled },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2134), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2129), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2134), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2150), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_detect_anomaly_enabled", (void *)_cffi_f_flam_detect_anomaly_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_detect_anomaly_enabled },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2151), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2146), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2151), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2167), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_device_name },
   { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1538), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2155), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2247), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2172), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2279), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_device_unavailable_reason },
   { "flam_diag", (void *)_cffi_f_flam_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_diag },
   { "flam_diag_embed", (void *)_cffi_f_flam_diag_embed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1396), (void *)_cffi_d_flam_diag_embed },
@@ -59545,23 +60004,23 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_erfinv", (void *)_cffi_f_flam_erfinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_erfinv },
   { "flam_erfinv_", (void *)_cffi_f_flam_erfinv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_erfinv_ },
   { "flam_erfinv_out", (void *)_cffi_f_flam_erfinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_erfinv_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2379), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_error_code },
-  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1546), (void *)_cffi_d_flam_error_code_of },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2415), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_error_code },
+  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1550), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2296), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2306), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2306), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2298), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2328), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2338), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2338), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2330), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 67), (void *)_cffi_d_flam_error_take },
-  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1553), (void *)_cffi_d_flam_event_device },
-  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1556), (void *)_cffi_d_flam_event_elapsed },
+  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1557), (void *)_cffi_d_flam_event_device },
+  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1560), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_event_new },
-  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1561), (void *)_cffi_d_flam_event_query },
-  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1549), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2309), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2309), (void *)_cffi_d_flam_event_retain },
+  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1565), (void *)_cffi_d_flam_event_query },
+  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1553), (void *)_cffi_d_flam_event_record },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2341), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2341), (void *)_cffi_d_flam_event_retain },
   { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_exp },
   { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_exp2 },
   { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_exp2_ },
@@ -59602,17 +60061,17 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_fmod },
   { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_fmod_ },
   { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2312), (void *)_cffi_d_flam_format_options_init },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2344), (void *)_cffi_d_flam_format_options_init },
   { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_frac },
   { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_frac_ },
   { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_frac_out },
   { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2166), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2288), (void *)_cffi_d_flam_frame_push },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2183), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2320), (void *)_cffi_d_flam_frame_push },
   { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1424), (void *)_cffi_d_flam_full },
   { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1001), (void *)_cffi_d_flam_full_like },
   { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1495), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2163), (void *)_cffi_d_flam_function_wanted },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2180), (void *)_cffi_d_flam_function_wanted },
   { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1286), (void *)_cffi_d_flam_gather },
   { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1291), (void *)_cffi_d_flam_gather_out },
   { "flam_gaussian_nll_loss", (void *)_cffi_f_flam_gaussian_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 871), (void *)_cffi_d_flam_gaussian_nll_loss },
@@ -59621,35 +60080,35 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_ge_out },
   { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1090), (void *)_cffi_d_flam_gelu },
   { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 73), (void *)_cffi_d_flam_generator_default },
-  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_generator_device },
-  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2276), (void *)_cffi_d_flam_generator_initial_seed },
-  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1565), (void *)_cffi_d_flam_generator_manual_seed },
+  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1578), (void *)_cffi_d_flam_generator_device },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2308), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1569), (void *)_cffi_d_flam_generator_manual_seed },
   { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 73), (void *)_cffi_d_flam_generator_new },
-  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2276), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2315), (void *)_cffi_d_flam_generator_release },
-  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2273), (void *)_cffi_d_flam_generator_seed },
-  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1569), (void *)_cffi_d_flam_generator_set_state },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2308), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2347), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2305), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1573), (void *)_cffi_d_flam_generator_set_state },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_get_num_threads },
   { "flam_glu", (void *)_cffi_f_flam_glu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_glu },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2285), (void *)_cffi_d_flam_grad_mode_push },
-  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1594), (void *)_cffi_d_flam_grad_scaler_begin_step },
-  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1584), (void *)_cffi_d_flam_grad_scaler_configure },
-  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1600), (void *)_cffi_d_flam_grad_scaler_enabled },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2317), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1598), (void *)_cffi_d_flam_grad_scaler_begin_step },
+  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1588), (void *)_cffi_d_flam_grad_scaler_configure },
+  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1604), (void *)_cffi_d_flam_grad_scaler_enabled },
   { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 450), (void *)_cffi_d_flam_grad_scaler_found_inf },
   { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_grad_scaler_new },
-  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2318), (void *)_cffi_d_flam_grad_scaler_release },
+  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2350), (void *)_cffi_d_flam_grad_scaler_release },
   { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 446), (void *)_cffi_d_flam_grad_scaler_scale },
-  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1580), (void *)_cffi_d_flam_grad_scaler_set_scale },
-  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1590), (void *)_cffi_d_flam_grad_scaler_step },
-  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1590), (void *)_cffi_d_flam_grad_scaler_unscale },
-  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1594), (void *)_cffi_d_flam_grad_scaler_unscale_params },
-  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1577), (void *)_cffi_d_flam_grad_scaler_update },
+  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1584), (void *)_cffi_d_flam_grad_scaler_set_scale },
+  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1594), (void *)_cffi_d_flam_grad_scaler_step },
+  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1594), (void *)_cffi_d_flam_grad_scaler_unscale },
+  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1598), (void *)_cffi_d_flam_grad_scaler_unscale_params },
+  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1581), (void *)_cffi_d_flam_grad_scaler_update },
   { "flam_grid_sample", (void *)_cffi_f_flam_grid_sample, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 994), (void *)_cffi_d_flam_grid_sample },
   { "flam_group_norm", (void *)_cffi_f_flam_group_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1303), (void *)_cffi_d_flam_group_norm },
-  { "flam_gru", (void *)_cffi_f_flam_gru, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1999), (void *)_cffi_d_flam_gru },
+  { "flam_gru", (void *)_cffi_f_flam_gru, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2016), (void *)_cffi_d_flam_gru },
   { "flam_gru_cell", (void *)_cffi_f_flam_gru_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 857), (void *)_cffi_d_flam_gru_cell },
   { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_gt },
   { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_gt_ },
@@ -59666,8 +60125,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_heaviside_", (void *)_cffi_f_flam_heaviside_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_heaviside_ },
   { "flam_heaviside_out", (void *)_cffi_f_flam_heaviside_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_heaviside_out },
   { "flam_hinge_embedding_loss", (void *)_cffi_f_flam_hinge_embedding_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_hinge_embedding_loss },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2321), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2321), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2353), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2353), (void *)_cffi_d_flam_hook_remove },
   { "flam_hsplit", (void *)_cffi_f_flam_hsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1526), (void *)_cffi_d_flam_hsplit },
   { "flam_hsplit_at", (void *)_cffi_f_flam_hsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1515), (void *)_cffi_d_flam_hsplit_at },
   { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_hstack },
@@ -59686,20 +60145,20 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_index_fill_ },
   { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1286), (void *)_cffi_d_flam_index_select },
   { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1291), (void *)_cffi_d_flam_index_select_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2285), (void *)_cffi_d_flam_inference_mode_push },
-  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1763), (void *)_cffi_d_flam_init_constant },
-  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1778), (void *)_cffi_d_flam_init_kaiming_normal },
-  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1778), (void *)_cffi_d_flam_init_kaiming_uniform },
-  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1767), (void *)_cffi_d_flam_init_normal },
-  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1767), (void *)_cffi_d_flam_init_uniform },
-  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1773), (void *)_cffi_d_flam_init_xavier_normal },
-  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1773), (void *)_cffi_d_flam_init_xavier_uniform },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2317), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1780), (void *)_cffi_d_flam_init_constant },
+  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1795), (void *)_cffi_d_flam_init_kaiming_normal },
+  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1795), (void *)_cffi_d_flam_init_kaiming_uniform },
+  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1784), (void *)_cffi_d_flam_init_normal },
+  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1784), (void *)_cffi_d_flam_init_uniform },
+  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1790), (void *)_cffi_d_flam_init_xavier_normal },
+  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1790), (void *)_cffi_d_flam_init_xavier_uniform },
   { "flam_inner", (void *)_cffi_f_flam_inner, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_inner },
   { "flam_inner_out", (void *)_cffi_f_flam_inner_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_inner_out },
   { "flam_instance_norm", (void *)_cffi_f_flam_instance_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 737), (void *)_cffi_d_flam_instance_norm },
   { "flam_interpolate", (void *)_cffi_f_flam_interpolate, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1122), (void *)_cffi_d_flam_interpolate },
-  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
+  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
   { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 756), (void *)_cffi_d_flam_isclose },
   { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_isfinite },
   { "flam_isin", (void *)_cffi_f_flam_isin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 973), (void *)_cffi_d_flam_isin },
@@ -59713,7 +60172,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 973), (void *)_cffi_d_flam_kl_div },
   { "flam_kron", (void *)_cffi_f_flam_kron, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_kron },
   { "flam_kron_out", (void *)_cffi_f_flam_kron_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_kron_out },
-  { "flam_kthvalue", (void *)_cffi_f_flam_kthvalue, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2104), (void *)_cffi_d_flam_kthvalue },
+  { "flam_kthvalue", (void *)_cffi_f_flam_kthvalue, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2121), (void *)_cffi_d_flam_kthvalue },
   { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 956), (void *)_cffi_d_flam_l1_loss },
   { "flam_lambda_lr_new", (void *)_cffi_f_flam_lambda_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_lambda_lr_new },
   { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1147), (void *)_cffi_d_flam_layer_norm },
@@ -59725,7 +60184,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_le_ },
   { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2398), (void *)_cffi_d_flam_leak_tracking },
   { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_leaky_relu },
   { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_leaky_relu_ },
   { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_lerp },
@@ -59740,10 +60199,10 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_linear_lr_new", (void *)_cffi_f_flam_linear_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 336), (void *)_cffi_d_flam_linear_lr_new },
   { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 438), (void *)_cffi_d_flam_linspace },
   { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 87), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2324), (void *)_cffi_d_flam_loader_options_init },
-  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1608), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2224), (void *)_cffi_d_flam_loader_size },
-  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1603), (void *)_cffi_d_flam_loader_submit },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2356), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_loader_position },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2256), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1607), (void *)_cffi_d_flam_loader_submit },
   { "flam_local_response_norm", (void *)_cffi_f_flam_local_response_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1274), (void *)_cffi_d_flam_local_response_norm },
   { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_log },
   { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_log10 },
@@ -59785,25 +60244,25 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_lp_pool1d", (void *)_cffi_f_flam_lp_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 702), (void *)_cffi_d_flam_lp_pool1d },
   { "flam_lp_pool2d", (void *)_cffi_f_flam_lp_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 702), (void *)_cffi_d_flam_lp_pool2d },
   { "flam_lp_pool3d", (void *)_cffi_f_flam_lp_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 702), (void *)_cffi_d_flam_lp_pool3d },
-  { "flam_lstm", (void *)_cffi_f_flam_lstm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1967), (void *)_cffi_d_flam_lstm },
-  { "flam_lstm_cell", (void *)_cffi_f_flam_lstm_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1984), (void *)_cffi_d_flam_lstm_cell },
+  { "flam_lstm", (void *)_cffi_f_flam_lstm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1984), (void *)_cffi_d_flam_lstm },
+  { "flam_lstm_cell", (void *)_cffi_f_flam_lstm_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2001), (void *)_cffi_d_flam_lstm_cell },
   { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_lt },
   { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_lt_ },
   { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_lt_out },
-  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2166), (void *)_cffi_d_flam_manual_seed },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2183), (void *)_cffi_d_flam_manual_seed },
   { "flam_margin_ranking_loss", (void *)_cffi_f_flam_margin_ranking_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 828), (void *)_cffi_d_flam_margin_ranking_loss },
   { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_masked_fill },
   { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_masked_fill_ },
   { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_matmul },
   { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_matmul_out },
   { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2089), (void *)_cffi_d_flam_max_dim },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2106), (void *)_cffi_d_flam_max_dim },
   { "flam_max_pool1d", (void *)_cffi_f_flam_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1245), (void *)_cffi_d_flam_max_pool1d },
-  { "flam_max_pool1d_with_indices", (void *)_cffi_f_flam_max_pool1d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2069), (void *)_cffi_d_flam_max_pool1d_with_indices },
+  { "flam_max_pool1d_with_indices", (void *)_cffi_f_flam_max_pool1d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2086), (void *)_cffi_d_flam_max_pool1d_with_indices },
   { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1245), (void *)_cffi_d_flam_max_pool2d },
-  { "flam_max_pool2d_with_indices", (void *)_cffi_f_flam_max_pool2d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2069), (void *)_cffi_d_flam_max_pool2d_with_indices },
+  { "flam_max_pool2d_with_indices", (void *)_cffi_f_flam_max_pool2d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2086), (void *)_cffi_d_flam_max_pool2d_with_indices },
   { "flam_max_pool3d", (void *)_cffi_f_flam_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1245), (void *)_cffi_d_flam_max_pool3d },
-  { "flam_max_pool3d_with_indices", (void *)_cffi_f_flam_max_pool3d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2069), (void *)_cffi_d_flam_max_pool3d_with_indices },
+  { "flam_max_pool3d_with_indices", (void *)_cffi_f_flam_max_pool3d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2086), (void *)_cffi_d_flam_max_pool3d_with_indices },
   { "flam_max_unpool1d", (void *)_cffi_f_flam_max_unpool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_max_unpool1d },
   { "flam_max_unpool2d", (void *)_cffi_f_flam_max_unpool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_max_unpool2d },
   { "flam_max_unpool3d", (void *)_cffi_f_flam_max_unpool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_max_unpool3d },
@@ -59812,58 +60271,58 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_mean },
   { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1188), (void *)_cffi_d_flam_mean_out },
   { "flam_median", (void *)_cffi_f_flam_median, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_median },
-  { "flam_median_dim", (void *)_cffi_f_flam_median_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2089), (void *)_cffi_d_flam_median_dim },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2247), (void *)_cffi_d_flam_memory_allocated },
-  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2159), (void *)_cffi_d_flam_memory_fail_allocation },
+  { "flam_median_dim", (void *)_cffi_f_flam_median_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2106), (void *)_cffi_d_flam_median_dim },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2279), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2176), (void *)_cffi_d_flam_memory_fail_allocation },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2247), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2247), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2279), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2279), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2163), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2247), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_memory_reset_peak_stats },
-  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1542), (void *)_cffi_d_flam_memory_set_fraction },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2180), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2279), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1546), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2124), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2141), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 40), (void *)_cffi_d_flam_memory_summary },
   { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1510), (void *)_cffi_d_flam_meshgrid },
   { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2089), (void *)_cffi_d_flam_min_dim },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2106), (void *)_cffi_d_flam_min_dim },
   { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_minimum },
   { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_minimum_out },
   { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_mish },
   { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_mish_ },
   { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_mm },
   { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_mm_out },
-  { "flam_mode", (void *)_cffi_f_flam_mode, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2089), (void *)_cffi_d_flam_mode },
-  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1641), (void *)_cffi_d_flam_module_add_hook },
-  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1633), (void *)_cffi_d_flam_module_append },
+  { "flam_mode", (void *)_cffi_f_flam_mode, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2106), (void *)_cffi_d_flam_mode },
+  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1645), (void *)_cffi_d_flam_module_add_hook },
+  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1637), (void *)_cffi_d_flam_module_append },
   { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 455), (void *)_cffi_d_flam_module_buffer },
   { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2253), (void *)_cffi_d_flam_module_child_count },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2285), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
-  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1651), (void *)_cffi_d_flam_module_is_training },
+  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1655), (void *)_cffi_d_flam_module_is_training },
   { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 398), (void *)_cffi_d_flam_module_named_buffers },
   { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 398), (void *)_cffi_d_flam_module_named_parameters },
   { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 91), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2227), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2259), (void *)_cffi_d_flam_module_numel },
   { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 455), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2279), (void *)_cffi_d_flam_module_push },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2327), (void *)_cffi_d_flam_module_release },
-  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1613), (void *)_cffi_d_flam_module_remove },
-  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1647), (void *)_cffi_d_flam_module_remove_hook },
-  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1637), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2327), (void *)_cffi_d_flam_module_retain },
-  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1627), (void *)_cffi_d_flam_module_set_buffer },
-  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1617), (void *)_cffi_d_flam_module_set_child },
-  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1622), (void *)_cffi_d_flam_module_set_parameter },
+  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2311), (void *)_cffi_d_flam_module_push },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2359), (void *)_cffi_d_flam_module_release },
+  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1617), (void *)_cffi_d_flam_module_remove },
+  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1651), (void *)_cffi_d_flam_module_remove_hook },
+  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1641), (void *)_cffi_d_flam_module_requires_grad },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2359), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1631), (void *)_cffi_d_flam_module_set_buffer },
+  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1621), (void *)_cffi_d_flam_module_set_child },
+  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1626), (void *)_cffi_d_flam_module_set_parameter },
   { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 395), (void *)_cffi_d_flam_module_state_dict },
-  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1637), (void *)_cffi_d_flam_module_train },
+  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1641), (void *)_cffi_d_flam_module_train },
   { "flam_module_type", (void *)_cffi_f_flam_module_type, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_type },
-  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1637), (void *)_cffi_d_flam_module_zero_grad },
+  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1641), (void *)_cffi_d_flam_module_zero_grad },
   { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1196), (void *)_cffi_d_flam_movedim },
   { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 956), (void *)_cffi_d_flam_mse_loss },
   { "flam_msort", (void *)_cffi_f_flam_msort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_msort },
@@ -59872,7 +60331,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_mul_ },
   { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_mul_out },
   { "flam_multi_head_attention", (void *)_cffi_f_flam_multi_head_attention, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 920), (void *)_cffi_d_flam_multi_head_attention },
-  { "flam_multi_head_attention_weights", (void *)_cffi_f_flam_multi_head_attention_weights, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2014), (void *)_cffi_d_flam_multi_head_attention_weights },
+  { "flam_multi_head_attention_weights", (void *)_cffi_f_flam_multi_head_attention_weights, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2031), (void *)_cffi_d_flam_multi_head_attention_weights },
   { "flam_multi_margin_loss", (void *)_cffi_f_flam_multi_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1061), (void *)_cffi_d_flam_multi_margin_loss },
   { "flam_multi_step_lr_new", (void *)_cffi_f_flam_multi_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_multi_step_lr_new },
   { "flam_multilabel_margin_loss", (void *)_cffi_f_flam_multilabel_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 956), (void *)_cffi_d_flam_multilabel_margin_loss },
@@ -59882,14 +60341,14 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_mv },
   { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_mv_out },
   { "flam_nadam_new", (void *)_cffi_f_flam_nadam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 245), (void *)_cffi_d_flam_nadam_new },
-  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1895), (void *)_cffi_d_flam_nadam_step },
+  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1912), (void *)_cffi_d_flam_nadam_step },
   { "flam_nan_to_num", (void *)_cffi_f_flam_nan_to_num, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_nan_to_num },
   { "flam_nan_to_num_", (void *)_cffi_f_flam_nan_to_num_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_nan_to_num_ },
   { "flam_nan_to_num_out", (void *)_cffi_f_flam_nan_to_num_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_nan_to_num_out },
   { "flam_nanmean", (void *)_cffi_f_flam_nanmean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_nanmean },
   { "flam_nanmean_out", (void *)_cffi_f_flam_nanmean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1188), (void *)_cffi_d_flam_nanmean_out },
   { "flam_nanmedian", (void *)_cffi_f_flam_nanmedian, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_nanmedian },
-  { "flam_nanmedian_dim", (void *)_cffi_f_flam_nanmedian_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2089), (void *)_cffi_d_flam_nanmedian_dim },
+  { "flam_nanmedian_dim", (void *)_cffi_f_flam_nanmedian_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2106), (void *)_cffi_d_flam_nanmedian_dim },
   { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_nansum },
   { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1396), (void *)_cffi_d_flam_narrow },
   { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_ne },
@@ -59917,12 +60376,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_nn_rms_norm", (void *)_cffi_f_flam_nn_rms_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 118), (void *)_cffi_d_flam_nn_rms_norm },
   { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 236), (void *)_cffi_d_flam_nn_sequential },
   { "flam_nn_transformer_encoder_layer", (void *)_cffi_f_flam_nn_transformer_encoder_layer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_nn_transformer_encoder_layer },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2282), (void *)_cffi_d_flam_node_id },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2314), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
   { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2256), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2230), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2330), (void *)_cffi_d_flam_node_release },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2288), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2262), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2362), (void *)_cffi_d_flam_node_release },
   { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 459), (void *)_cffi_d_flam_node_variable },
   { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_norm },
   { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 775), (void *)_cffi_d_flam_normal },
@@ -59932,16 +60391,16 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_one_cycle_lr_new", (void *)_cffi_f_flam_one_cycle_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 347), (void *)_cffi_d_flam_one_cycle_lr_new },
   { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1432), (void *)_cffi_d_flam_ones },
   { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1094), (void *)_cffi_d_flam_ones_like },
-  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1668), (void *)_cffi_d_flam_optimizer_add_group },
-  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2259), (void *)_cffi_d_flam_optimizer_group_count },
+  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1672), (void *)_cffi_d_flam_optimizer_add_group },
+  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 46), (void *)_cffi_d_flam_optimizer_lr },
-  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1679), (void *)_cffi_d_flam_optimizer_option },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2333), (void *)_cffi_d_flam_optimizer_release },
-  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1663), (void *)_cffi_d_flam_optimizer_set_lr },
-  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1657), (void *)_cffi_d_flam_optimizer_set_option },
+  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1683), (void *)_cffi_d_flam_optimizer_option },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2365), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1667), (void *)_cffi_d_flam_optimizer_set_lr },
+  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1661), (void *)_cffi_d_flam_optimizer_set_option },
   { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 402), (void *)_cffi_d_flam_optimizer_state_dict },
-  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1654), (void *)_cffi_d_flam_optimizer_step },
-  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1675), (void *)_cffi_d_flam_optimizer_zero_grad },
+  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1658), (void *)_cffi_d_flam_optimizer_step },
+  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1679), (void *)_cffi_d_flam_optimizer_zero_grad },
   { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_outer },
   { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_outer_out },
   { "flam_pad", (void *)_cffi_f_flam_pad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1167), (void *)_cffi_d_flam_pad },
@@ -59949,13 +60408,13 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1117), (void *)_cffi_d_flam_permute },
   { "flam_pixel_shuffle", (void *)_cffi_f_flam_pixel_shuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_pixel_shuffle },
   { "flam_pixel_unshuffle", (void *)_cffi_f_flam_pixel_unshuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_pixel_unshuffle },
-  { "flam_plot_bars", (void *)_cffi_f_flam_plot_bars, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1692), (void *)_cffi_d_flam_plot_bars },
-  { "flam_plot_line", (void *)_cffi_f_flam_plot_line, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1692), (void *)_cffi_d_flam_plot_line },
+  { "flam_plot_bars", (void *)_cffi_f_flam_plot_bars, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1696), (void *)_cffi_d_flam_plot_bars },
+  { "flam_plot_line", (void *)_cffi_f_flam_plot_line, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1696), (void *)_cffi_d_flam_plot_line },
   { "flam_plot_new", (void *)_cffi_f_flam_plot_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 309), (void *)_cffi_d_flam_plot_new },
-  { "flam_plot_panel", (void *)_cffi_f_flam_plot_panel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1685), (void *)_cffi_d_flam_plot_panel },
-  { "flam_plot_points", (void *)_cffi_f_flam_plot_points, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1692), (void *)_cffi_d_flam_plot_points },
-  { "flam_plot_release", (void *)_cffi_f_flam_plot_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2336), (void *)_cffi_d_flam_plot_release },
-  { "flam_plot_retain", (void *)_cffi_f_flam_plot_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2336), (void *)_cffi_d_flam_plot_retain },
+  { "flam_plot_panel", (void *)_cffi_f_flam_plot_panel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1689), (void *)_cffi_d_flam_plot_panel },
+  { "flam_plot_points", (void *)_cffi_f_flam_plot_points, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1696), (void *)_cffi_d_flam_plot_points },
+  { "flam_plot_release", (void *)_cffi_f_flam_plot_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2368), (void *)_cffi_d_flam_plot_release },
+  { "flam_plot_retain", (void *)_cffi_f_flam_plot_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2368), (void *)_cffi_d_flam_plot_retain },
   { "flam_plot_svg", (void *)_cffi_f_flam_plot_svg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 13), (void *)_cffi_d_flam_plot_svg },
   { "flam_poisson", (void *)_cffi_f_flam_poisson, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_poisson },
   { "flam_poisson_nll_loss", (void *)_cffi_f_flam_poisson_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 979), (void *)_cffi_d_flam_poisson_nll_loss },
@@ -59970,49 +60429,55 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1111), (void *)_cffi_d_flam_prod },
   { "flam_profile_averages", (void *)_cffi_f_flam_profile_averages, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 19), (void *)_cffi_d_flam_profile_averages },
   { "flam_profile_events", (void *)_cffi_f_flam_profile_events, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 16), (void *)_cffi_d_flam_profile_events },
-  { "flam_profile_release", (void *)_cffi_f_flam_profile_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2339), (void *)_cffi_d_flam_profile_release },
-  { "flam_profile_retain", (void *)_cffi_f_flam_profile_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2339), (void *)_cffi_d_flam_profile_retain },
-  { "flam_profile_table", (void *)_cffi_f_flam_profile_table, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1700), (void *)_cffi_d_flam_profile_table },
-  { "flam_profiler_is_running", (void *)_cffi_f_flam_profiler_is_running, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2216), (void *)_cffi_d_flam_profiler_is_running },
-  { "flam_profiler_options_init", (void *)_cffi_f_flam_profiler_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2342), (void *)_cffi_d_flam_profiler_options_init },
-  { "flam_profiler_start", (void *)_cffi_f_flam_profiler_start, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1708), (void *)_cffi_d_flam_profiler_start },
-  { "flam_progress_advance", (void *)_cffi_f_flam_progress_advance, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1731), (void *)_cffi_d_flam_progress_advance },
-  { "flam_progress_done", (void *)_cffi_f_flam_progress_done, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2234), (void *)_cffi_d_flam_progress_done },
+  { "flam_profile_release", (void *)_cffi_f_flam_profile_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2371), (void *)_cffi_d_flam_profile_release },
+  { "flam_profile_retain", (void *)_cffi_f_flam_profile_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2371), (void *)_cffi_d_flam_profile_retain },
+  { "flam_profile_table", (void *)_cffi_f_flam_profile_table, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1704), (void *)_cffi_d_flam_profile_table },
+  { "flam_profiler_is_running", (void *)_cffi_f_flam_profiler_is_running, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2248), (void *)_cffi_d_flam_profiler_is_running },
+  { "flam_profiler_options_init", (void *)_cffi_f_flam_profiler_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2374), (void *)_cffi_d_flam_profiler_options_init },
+  { "flam_profiler_start", (void *)_cffi_f_flam_profiler_start, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1712), (void *)_cffi_d_flam_profiler_start },
+  { "flam_progress_advance", (void *)_cffi_f_flam_progress_advance, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1735), (void *)_cffi_d_flam_progress_advance },
+  { "flam_progress_done", (void *)_cffi_f_flam_progress_done, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2266), (void *)_cffi_d_flam_progress_done },
   { "flam_progress_elapsed", (void *)_cffi_f_flam_progress_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 50), (void *)_cffi_d_flam_progress_elapsed },
   { "flam_progress_line", (void *)_cffi_f_flam_progress_line, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 24), (void *)_cffi_d_flam_progress_line },
   { "flam_progress_new", (void *)_cffi_f_flam_progress_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 312), (void *)_cffi_d_flam_progress_new },
-  { "flam_progress_release", (void *)_cffi_f_flam_progress_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2345), (void *)_cffi_d_flam_progress_release },
-  { "flam_progress_retain", (void *)_cffi_f_flam_progress_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2345), (void *)_cffi_d_flam_progress_retain },
-  { "flam_progress_set", (void *)_cffi_f_flam_progress_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1711), (void *)_cffi_d_flam_progress_set },
-  { "flam_progress_to_callback", (void *)_cffi_f_flam_progress_to_callback, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1716), (void *)_cffi_d_flam_progress_to_callback },
-  { "flam_progress_to_text", (void *)_cffi_f_flam_progress_to_text, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1725), (void *)_cffi_d_flam_progress_to_text },
-  { "flam_progress_watch", (void *)_cffi_f_flam_progress_watch, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1721), (void *)_cffi_d_flam_progress_watch },
-  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2413), (void *)flam_py_closure_call },
+  { "flam_progress_release", (void *)_cffi_f_flam_progress_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2377), (void *)_cffi_d_flam_progress_release },
+  { "flam_progress_retain", (void *)_cffi_f_flam_progress_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2377), (void *)_cffi_d_flam_progress_retain },
+  { "flam_progress_set", (void *)_cffi_f_flam_progress_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1715), (void *)_cffi_d_flam_progress_set },
+  { "flam_progress_to_callback", (void *)_cffi_f_flam_progress_to_callback, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1720), (void *)_cffi_d_flam_progress_to_callback },
+  { "flam_progress_to_text", (void *)_cffi_f_flam_progress_to_text, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1729), (void *)_cffi_d_flam_progress_to_text },
+  { "flam_progress_watch", (void *)_cffi_f_flam_progress_watch, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1725), (void *)_cffi_d_flam_progress_watch },
+  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2451), (void *)flam_py_closure_call },
   { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_closure_drop },
   { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_dataset_vtable_drop },
   { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2418), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2420), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2458), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2461), (void *)flam_py_dataset_vtable_size },
   { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2415), (void *)flam_py_function_backward },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2454), (void *)flam_py_function_backward },
   { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_function_drop },
   { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2416), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2455), (void *)flam_py_hook_callback_call },
   { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_hook_callback_drop },
   { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2417), (void *)flam_py_module_hook_run },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2456), (void *)flam_py_module_hook_run },
   { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2414), (void *)flam_py_module_vtable_forward },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2453), (void *)flam_py_module_vtable_forward },
   { "flam_py_progress_callback_drop", (void *)&_cffi_externpy__flam_py_progress_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_progress_callback_drop },
-  { "flam_py_progress_callback_show", (void *)&_cffi_externpy__flam_py_progress_callback_show, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2412), (void *)flam_py_progress_callback_show },
-  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2419), (void *)flam_py_rate_callback_call },
+  { "flam_py_progress_callback_show", (void *)&_cffi_externpy__flam_py_progress_callback_show, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2450), (void *)flam_py_progress_callback_show },
+  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2459), (void *)flam_py_rate_callback_call },
   { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_rate_callback_drop },
+  { "flam_py_recompute_drop", (void *)&_cffi_externpy__flam_py_recompute_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_recompute_drop },
+  { "flam_py_recompute_run", (void *)&_cffi_externpy__flam_py_recompute_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2452), (void *)flam_py_recompute_run },
+  { "flam_py_saved_hooks_drop", (void *)&_cffi_externpy__flam_py_saved_hooks_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_saved_hooks_drop },
+  { "flam_py_saved_hooks_drop_packed", (void *)&_cffi_externpy__flam_py_saved_hooks_drop_packed, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2463), (void *)flam_py_saved_hooks_drop_packed },
+  { "flam_py_saved_hooks_pack", (void *)&_cffi_externpy__flam_py_saved_hooks_pack, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2457), (void *)flam_py_saved_hooks_pack },
+  { "flam_py_saved_hooks_unpack", (void *)&_cffi_externpy__flam_py_saved_hooks_unpack, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2460), (void *)flam_py_saved_hooks_unpack },
   { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1492), (void *)flam_py_tensor_from_blob_drop },
   { "flam_rad2deg", (void *)_cffi_f_flam_rad2deg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_rad2deg },
   { "flam_rad2deg_", (void *)_cffi_f_flam_rad2deg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_rad2deg_ },
   { "flam_rad2deg_out", (void *)_cffi_f_flam_rad2deg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_rad2deg_out },
   { "flam_radam_new", (void *)_cffi_f_flam_radam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_radam_new },
-  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1855), (void *)_cffi_d_flam_radam_step },
+  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1872), (void *)_cffi_d_flam_radam_step },
   { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1416), (void *)_cffi_d_flam_rand },
   { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1094), (void *)_cffi_d_flam_rand_like },
   { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1474), (void *)_cffi_d_flam_randint },
@@ -60020,8 +60485,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1094), (void *)_cffi_d_flam_randn_like },
   { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 601), (void *)_cffi_d_flam_random_ },
   { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1451), (void *)_cffi_d_flam_randperm },
-  { "flam_range_begin", (void *)_cffi_f_flam_range_begin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2270), (void *)_cffi_d_flam_range_begin },
-  { "flam_range_end", (void *)_cffi_f_flam_range_end, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2373), (void *)_cffi_d_flam_range_end },
+  { "flam_range_begin", (void *)_cffi_f_flam_range_begin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2302), (void *)_cffi_d_flam_range_begin },
+  { "flam_range_end", (void *)_cffi_f_flam_range_end, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2405), (void *)_cffi_d_flam_range_end },
   { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_ravel },
   { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_reciprocal },
   { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_reciprocal_ },
@@ -60044,10 +60509,10 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_resize_ },
   { "flam_rms_norm", (void *)_cffi_f_flam_rms_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1140), (void *)_cffi_d_flam_rms_norm },
   { "flam_rmsprop_new", (void *)_cffi_f_flam_rmsprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_rmsprop_new },
-  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1919), (void *)_cffi_d_flam_rmsprop_step },
-  { "flam_rnn_relu", (void *)_cffi_f_flam_rnn_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1999), (void *)_cffi_d_flam_rnn_relu },
+  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1936), (void *)_cffi_d_flam_rmsprop_step },
+  { "flam_rnn_relu", (void *)_cffi_f_flam_rnn_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2016), (void *)_cffi_d_flam_rnn_relu },
   { "flam_rnn_relu_cell", (void *)_cffi_f_flam_rnn_relu_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 857), (void *)_cffi_d_flam_rnn_relu_cell },
-  { "flam_rnn_tanh", (void *)_cffi_f_flam_rnn_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1999), (void *)_cffi_d_flam_rnn_tanh },
+  { "flam_rnn_tanh", (void *)_cffi_f_flam_rnn_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2016), (void *)_cffi_d_flam_rnn_tanh },
   { "flam_rnn_tanh_cell", (void *)_cffi_f_flam_rnn_tanh_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 857), (void *)_cffi_d_flam_rnn_tanh_cell },
   { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1196), (void *)_cffi_d_flam_roll },
   { "flam_rot90", (void *)_cffi_f_flam_rot90, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1370), (void *)_cffi_d_flam_rot90 },
@@ -60055,7 +60520,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_round_ },
   { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1281), (void *)_cffi_d_flam_round_out },
   { "flam_rprop_new", (void *)_cffi_f_flam_rprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_rprop_new },
-  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1876), (void *)_cffi_d_flam_rprop_step },
+  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1893), (void *)_cffi_d_flam_rprop_step },
   { "flam_rrelu", (void *)_cffi_f_flam_rrelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 661), (void *)_cffi_d_flam_rrelu },
   { "flam_rrelu_", (void *)_cffi_f_flam_rrelu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 501), (void *)_cffi_d_flam_rrelu_ },
   { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_rsqrt },
@@ -60063,8 +60528,11 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_rsqrt_out },
   { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_rsub },
   { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 462), (void *)_cffi_d_flam_saved_get },
+  { "flam_saved_hooks_disable_push", (void *)_cffi_f_flam_saved_hooks_disable_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1542), (void *)_cffi_d_flam_saved_hooks_disable_push },
+  { "flam_saved_hooks_disabled", (void *)_cffi_f_flam_saved_hooks_disabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_saved_hooks_disabled },
+  { "flam_saved_hooks_push", (void *)_cffi_f_flam_saved_hooks_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1748), (void *)_cffi_d_flam_saved_hooks_push },
   { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 316), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2348), (void *)_cffi_d_flam_saved_release },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2380), (void *)_cffi_d_flam_saved_release },
   { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1413), (void *)_cffi_d_flam_scalar_bool },
   { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 426), (void *)_cffi_d_flam_scalar_f64 },
   { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1448), (void *)_cffi_d_flam_scalar_i64 },
@@ -60078,12 +60546,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_scatter_reduce", (void *)_cffi_f_flam_scatter_reduce, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1325), (void *)_cffi_d_flam_scatter_reduce },
   { "flam_scatter_reduce_", (void *)_cffi_f_flam_scatter_reduce_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 583), (void *)_cffi_d_flam_scatter_reduce_ },
   { "flam_scatter_reduce_out", (void *)_cffi_f_flam_scatter_reduce_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1333), (void *)_cffi_d_flam_scatter_reduce_out },
-  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1739), (void *)_cffi_d_flam_scheduler_append },
+  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1756), (void *)_cffi_d_flam_scheduler_append },
   { "flam_scheduler_last_lr", (void *)_cffi_f_flam_scheduler_last_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 53), (void *)_cffi_d_flam_scheduler_last_lr },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2351), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2383), (void *)_cffi_d_flam_scheduler_release },
   { "flam_scheduler_state_dict", (void *)_cffi_f_flam_scheduler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 405), (void *)_cffi_d_flam_scheduler_state_dict },
-  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1735), (void *)_cffi_d_flam_scheduler_step_metric },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2166), (void *)_cffi_d_flam_scope_pop },
+  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1752), (void *)_cffi_d_flam_scheduler_step_metric },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2183), (void *)_cffi_d_flam_scope_pop },
   { "flam_searchsorted", (void *)_cffi_f_flam_searchsorted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1008), (void *)_cffi_d_flam_searchsorted },
   { "flam_searchsorted_out", (void *)_cffi_f_flam_searchsorted_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1016), (void *)_cffi_d_flam_searchsorted_out },
   { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1376), (void *)_cffi_d_flam_select },
@@ -60091,12 +60559,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_selu },
   { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_selu_ },
   { "flam_sequential_lr_new", (void *)_cffi_f_flam_sequential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 392), (void *)_cffi_d_flam_sequential_lr_new },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2121), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_detect_anomaly", (void *)_cffi_f_flam_set_detect_anomaly, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_set_detect_anomaly },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2138), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_detect_anomaly", (void *)_cffi_f_flam_set_detect_anomaly, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2398), (void *)_cffi_d_flam_set_detect_anomaly },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2398), (void *)_cffi_d_flam_set_grad_enabled },
   { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 287), (void *)_cffi_d_flam_sgd_new },
-  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1801), (void *)_cffi_d_flam_sgd_step },
+  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1818), (void *)_cffi_d_flam_sgd_step },
   { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sigmoid },
   { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_sigmoid_ },
   { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_sigmoid_out },
@@ -60107,7 +60575,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_signbit_out", (void *)_cffi_f_flam_signbit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_signbit_out },
   { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_silu },
   { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_silu_ },
-  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_sim_report_host_access },
+  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2398), (void *)_cffi_d_flam_sim_report_host_access },
   { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sin },
   { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_sin_ },
   { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_sin_out },
@@ -60125,7 +60593,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_softplus },
   { "flam_softshrink", (void *)_cffi_f_flam_softshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_softshrink },
   { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_softsign },
-  { "flam_sort", (void *)_cffi_f_flam_sort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2096), (void *)_cffi_d_flam_sort },
+  { "flam_sort", (void *)_cffi_f_flam_sort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2113), (void *)_cffi_d_flam_sort },
   { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1530), (void *)_cffi_d_flam_split },
   { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1520), (void *)_cffi_d_flam_split_with_sizes },
   { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sqrt },
@@ -60142,29 +60610,29 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 465), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 30), (void *)_cffi_d_flam_state_name },
   { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 408), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2354), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2354), (void *)_cffi_d_flam_state_retain },
-  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1744), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2262), (void *)_cffi_d_flam_state_size },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2386), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2386), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1761), (void *)_cffi_d_flam_state_set },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2294), (void *)_cffi_d_flam_state_size },
   { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 469), (void *)_cffi_d_flam_state_tensor },
   { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1133), (void *)_cffi_d_flam_std },
-  { "flam_std_mean", (void *)_cffi_f_flam_std_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2044), (void *)_cffi_d_flam_std_mean },
-  { "flam_std_mean_unbiased", (void *)_cffi_f_flam_std_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2060), (void *)_cffi_d_flam_std_mean_unbiased },
+  { "flam_std_mean", (void *)_cffi_f_flam_std_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2061), (void *)_cffi_d_flam_std_mean },
+  { "flam_std_mean_unbiased", (void *)_cffi_f_flam_std_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2077), (void *)_cffi_d_flam_std_mean_unbiased },
   { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_std_unbiased },
   { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 381), (void *)_cffi_d_flam_step_lr_new },
   { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 410), (void *)_cffi_d_flam_stream_current },
   { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 410), (void *)_cffi_d_flam_stream_default },
-  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1749), (void *)_cffi_d_flam_stream_device },
+  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1766), (void *)_cffi_d_flam_stream_device },
   { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2237), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2290), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2269), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2322), (void *)_cffi_d_flam_stream_native },
   { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_stream_new },
-  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1749), (void *)_cffi_d_flam_stream_priority },
-  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1756), (void *)_cffi_d_flam_stream_push },
-  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1752), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2357), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2357), (void *)_cffi_d_flam_stream_retain },
-  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1749), (void *)_cffi_d_flam_stream_set_current },
+  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1766), (void *)_cffi_d_flam_stream_priority },
+  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1773), (void *)_cffi_d_flam_stream_push },
+  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1769), (void *)_cffi_d_flam_stream_query },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2389), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2389), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1766), (void *)_cffi_d_flam_stream_set_current },
   { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_sub },
   { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_sub_ },
   { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_sub_out },
@@ -60182,55 +60650,55 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_tanh_out },
   { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tanhshrink },
   { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2293), (void *)_cffi_d_flam_tensor_data_ptr },
-  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1760), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2325), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1777), (void *)_cffi_d_flam_tensor_detach_ },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_tensor_element_size },
   { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1484), (void *)_cffi_d_flam_tensor_from_blob },
   { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tensor_grad },
   { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 242), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 34), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_is_wrapped_number },
   { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1409), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2363), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2265), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2360), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_tensor_output_nr },
-  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1784), (void *)_cffi_d_flam_tensor_record_stream },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2395), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2297), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2392), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1801), (void *)_cffi_d_flam_tensor_record_stream },
   { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_tensor_register_hook },
   { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2360), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2392), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_requires_grad },
   { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tensor_retain },
-  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1760), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1964), (void *)_cffi_d_flam_tensor_retains_grad },
-  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1788), (void *)_cffi_d_flam_tensor_set_data },
-  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1788), (void *)_cffi_d_flam_tensor_set_grad },
-  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1792), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1995), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2243), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2218), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1777), (void *)_cffi_d_flam_tensor_retain_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1981), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1805), (void *)_cffi_d_flam_tensor_set_data },
+  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1805), (void *)_cffi_d_flam_tensor_set_grad },
+  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1809), (void *)_cffi_d_flam_tensor_set_requires_grad },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2012), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2275), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2250), (void *)_cffi_d_flam_tensor_sizes },
   { "flam_tensor_split", (void *)_cffi_f_flam_tensor_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1530), (void *)_cffi_d_flam_tensor_split },
   { "flam_tensor_split_at", (void *)_cffi_f_flam_tensor_split_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1520), (void *)_cffi_d_flam_tensor_split_at },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2293), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2218), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_tensor_version },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2325), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2250), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_tensor_version },
   { "flam_tensordot", (void *)_cffi_f_flam_tensordot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1042), (void *)_cffi_d_flam_tensordot },
   { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_threshold },
   { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 490), (void *)_cffi_d_flam_threshold_ },
   { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1117), (void *)_cffi_d_flam_tile },
-  { "flam_topk", (void *)_cffi_f_flam_topk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2112), (void *)_cffi_d_flam_topk },
+  { "flam_topk", (void *)_cffi_f_flam_topk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2129), (void *)_cffi_d_flam_topk },
   { "flam_trace", (void *)_cffi_f_flam_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_trace },
   { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1376), (void *)_cffi_d_flam_transpose },
   { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 596), (void *)_cffi_d_flam_transpose_ },
@@ -60252,16 +60720,16 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 495), (void *)_cffi_d_flam_uniform_ },
   { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1270), (void *)_cffi_d_flam_unsqueeze },
   { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_unsqueeze_ },
-  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2369), (void *)_cffi_d_flam_use_deterministic_algorithms },
+  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2401), (void *)_cffi_d_flam_use_deterministic_algorithms },
   { "flam_vander", (void *)_cffi_f_flam_vander, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1100), (void *)_cffi_d_flam_vander },
   { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1133), (void *)_cffi_d_flam_var },
-  { "flam_var_mean", (void *)_cffi_f_flam_var_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2044), (void *)_cffi_d_flam_var_mean },
-  { "flam_var_mean_unbiased", (void *)_cffi_f_flam_var_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2060), (void *)_cffi_d_flam_var_mean_unbiased },
+  { "flam_var_mean", (void *)_cffi_f_flam_var_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2061), (void *)_cffi_d_flam_var_mean },
+  { "flam_var_mean_unbiased", (void *)_cffi_f_flam_var_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2077), (void *)_cffi_d_flam_var_mean_unbiased },
   { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_var_unbiased },
   { "flam_vdot", (void *)_cffi_f_flam_vdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_vdot },
   { "flam_vdot_out", (void *)_cffi_f_flam_vdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_vdot_out },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2268), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2134), (void *)_cffi_d_flam_version_require },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2300), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2151), (void *)_cffi_d_flam_version_require },
   { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1117), (void *)_cffi_d_flam_view },
   { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_view_as },
   { "flam_vsplit", (void *)_cffi_f_flam_vsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1526), (void *)_cffi_d_flam_vsplit },
@@ -60286,7 +60754,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "call", offsetof(flam_closure, call),
             sizeof(((flam_closure *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 2413) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2451) },
   { "drop", offsetof(flam_closure, drop),
             sizeof(((flam_closure *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 1492) },
@@ -60298,10 +60766,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 2420) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2461) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 2418) },
+             _CFFI_OP(_CFFI_OP_NOOP, 2458) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
                  _CFFI_OP(_CFFI_OP_NOOP, 1492) },
@@ -60343,7 +60811,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 2415) },
+                _CFFI_OP(_CFFI_OP_NOOP, 2454) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
                      _CFFI_OP(_CFFI_OP_NOOP, 1492) },
@@ -60358,7 +60826,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 2416) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2455) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 1492) },
@@ -60397,7 +60865,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 2417) },
+           _CFFI_OP(_CFFI_OP_NOOP, 2456) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 1492) },
@@ -60409,7 +60877,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 2414) },
+               _CFFI_OP(_CFFI_OP_NOOP, 2453) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 1492) },
@@ -60436,7 +60904,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "show", offsetof(flam_progress_callback, show),
             sizeof(((flam_progress_callback *)0)->show),
-            _CFFI_OP(_CFFI_OP_NOOP, 2412) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2450) },
   { "drop", offsetof(flam_progress_callback, drop),
             sizeof(((flam_progress_callback *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 1492) },
@@ -60448,72 +60916,106 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "call", offsetof(flam_rate_callback, call),
             sizeof(((flam_rate_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 2419) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2459) },
   { "drop", offsetof(flam_rate_callback, drop),
             sizeof(((flam_rate_callback *)0)->drop),
+            _CFFI_OP(_CFFI_OP_NOOP, 1492) },
+  { "struct_size", offsetof(flam_recompute, struct_size),
+                   sizeof(((flam_recompute *)0)->struct_size),
+                   _CFFI_OP(_CFFI_OP_NOOP, 8) },
+  { "user", offsetof(flam_recompute, user),
+            sizeof(((flam_recompute *)0)->user),
+            _CFFI_OP(_CFFI_OP_NOOP, 419) },
+  { "run", offsetof(flam_recompute, run),
+           sizeof(((flam_recompute *)0)->run),
+           _CFFI_OP(_CFFI_OP_NOOP, 2452) },
+  { "drop", offsetof(flam_recompute, drop),
+            sizeof(((flam_recompute *)0)->drop),
+            _CFFI_OP(_CFFI_OP_NOOP, 1492) },
+  { "struct_size", offsetof(flam_saved_hooks, struct_size),
+                   sizeof(((flam_saved_hooks *)0)->struct_size),
+                   _CFFI_OP(_CFFI_OP_NOOP, 8) },
+  { "user", offsetof(flam_saved_hooks, user),
+            sizeof(((flam_saved_hooks *)0)->user),
+            _CFFI_OP(_CFFI_OP_NOOP, 419) },
+  { "pack", offsetof(flam_saved_hooks, pack),
+            sizeof(((flam_saved_hooks *)0)->pack),
+            _CFFI_OP(_CFFI_OP_NOOP, 2457) },
+  { "unpack", offsetof(flam_saved_hooks, unpack),
+              sizeof(((flam_saved_hooks *)0)->unpack),
+              _CFFI_OP(_CFFI_OP_NOOP, 2460) },
+  { "drop_packed", offsetof(flam_saved_hooks, drop_packed),
+                   sizeof(((flam_saved_hooks *)0)->drop_packed),
+                   _CFFI_OP(_CFFI_OP_NOOP, 2463) },
+  { "drop", offsetof(flam_saved_hooks, drop),
+            sizeof(((flam_saved_hooks *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 1492) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 2382, _CFFI_F_CHECK_FIELDS,
+  { "flam_closure", 2418, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_closure), offsetof(struct _cffi_align__flam_closure, y), 0, 4 },
-  { "flam_dataset", 2383, _CFFI_F_OPAQUE,
+  { "flam_dataset", 2419, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 2384, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 2420, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 4, 6 },
-  { "flam_error", 2385, _CFFI_F_OPAQUE,
+  { "flam_error", 2421, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 2386, _CFFI_F_OPAQUE,
+  { "flam_event", 2422, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 2387, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 2423, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 10, 7 },
-  { "flam_function", 2388, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 2424, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 17, 7 },
-  { "flam_generator", 2389, _CFFI_F_OPAQUE,
+  { "flam_generator", 2425, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_grad_scaler", 2390, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 2426, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 2391, _CFFI_F_OPAQUE,
+  { "flam_hook", 2427, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 2392, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 2428, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 24, 4 },
-  { "flam_loader", 2393, _CFFI_F_OPAQUE,
+  { "flam_loader", 2429, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 2394, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 2430, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 28, 9 },
-  { "flam_module", 2395, _CFFI_F_OPAQUE,
+  { "flam_module", 2431, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 2396, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 2432, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 37, 4 },
-  { "flam_module_vtable", 2397, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 2433, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 41, 4 },
-  { "flam_node", 2398, _CFFI_F_OPAQUE,
+  { "flam_node", 2434, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 2399, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 2435, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_plot", 2400, _CFFI_F_OPAQUE,
+  { "flam_plot", 2436, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_profile", 2401, _CFFI_F_OPAQUE,
+  { "flam_profile", 2437, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_profiler_options", 2402, _CFFI_F_CHECK_FIELDS,
+  { "flam_profiler_options", 2438, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_profiler_options), offsetof(struct _cffi_align__flam_profiler_options, y), 45, 5 },
-  { "flam_progress", 2403, _CFFI_F_OPAQUE,
+  { "flam_progress", 2439, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_progress_callback", 2404, _CFFI_F_CHECK_FIELDS,
+  { "flam_progress_callback", 2440, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_progress_callback), offsetof(struct _cffi_align__flam_progress_callback, y), 50, 4 },
-  { "flam_rate_callback", 2405, _CFFI_F_CHECK_FIELDS,
+  { "flam_rate_callback", 2441, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_rate_callback), offsetof(struct _cffi_align__flam_rate_callback, y), 54, 4 },
-  { "flam_saved", 2406, _CFFI_F_OPAQUE,
+  { "flam_recompute", 2442, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_recompute), offsetof(struct _cffi_align__flam_recompute, y), 58, 4 },
+  { "flam_saved", 2443, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 2407, _CFFI_F_OPAQUE,
+  { "flam_saved_hooks", 2444, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_saved_hooks), offsetof(struct _cffi_align__flam_saved_hooks, y), 62, 6 },
+  { "flam_scheduler", 2445, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 2408, _CFFI_F_OPAQUE,
+  { "flam_state", 2446, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 2409, _CFFI_F_OPAQUE,
+  { "flam_stream", 2447, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 2410, _CFFI_F_OPAQUE,
+  { "flam_tensor", 2448, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 2411, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 2449, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
@@ -60522,57 +61024,59 @@ static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bag", 21 },
   { "flam_bool", 21 },
   { "flam_cdist_mode", 21 },
-  { "flam_closure", 2382 },
+  { "flam_closure", 2418 },
   { "flam_cycle", 21 },
-  { "flam_dataset", 2383 },
-  { "flam_dataset_vtable", 2384 },
+  { "flam_dataset", 2419 },
+  { "flam_dataset_vtable", 2420 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 2385 },
-  { "flam_event", 2386 },
+  { "flam_error", 2421 },
+  { "flam_event", 2422 },
   { "flam_fan", 21 },
-  { "flam_format_options", 2387 },
-  { "flam_function", 2388 },
+  { "flam_format_options", 2423 },
+  { "flam_function", 2424 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 2389 },
-  { "flam_grad_scaler", 2390 },
+  { "flam_generator", 2425 },
+  { "flam_grad_scaler", 2426 },
   { "flam_grid_padding", 21 },
-  { "flam_hook", 2391 },
-  { "flam_hook_callback", 2392 },
+  { "flam_hook", 2427 },
+  { "flam_hook_callback", 2428 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
   { "flam_interpolation", 21 },
-  { "flam_loader", 2393 },
-  { "flam_loader_options", 2394 },
+  { "flam_loader", 2429 },
+  { "flam_loader_options", 2430 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 2395 },
-  { "flam_module_hook", 2396 },
-  { "flam_module_vtable", 2397 },
-  { "flam_node", 2398 },
-  { "flam_optimizer", 2399 },
+  { "flam_module", 2431 },
+  { "flam_module_hook", 2432 },
+  { "flam_module_vtable", 2433 },
+  { "flam_node", 2434 },
+  { "flam_optimizer", 2435 },
   { "flam_padding", 21 },
-  { "flam_plot", 2400 },
-  { "flam_profile", 2401 },
-  { "flam_profiler_options", 2402 },
-  { "flam_progress", 2403 },
-  { "flam_progress_callback", 2404 },
+  { "flam_plot", 2436 },
+  { "flam_profile", 2437 },
+  { "flam_profiler_options", 2438 },
+  { "flam_progress", 2439 },
+  { "flam_progress_callback", 2440 },
   { "flam_progress_style", 21 },
   { "flam_quantile_interpolation", 21 },
-  { "flam_rate_callback", 2405 },
+  { "flam_rate_callback", 2441 },
+  { "flam_recompute", 2442 },
   { "flam_recurrent", 21 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 2406 },
+  { "flam_saved", 2443 },
+  { "flam_saved_hooks", 2444 },
   { "flam_scatter_rule", 21 },
-  { "flam_scheduler", 2407 },
+  { "flam_scheduler", 2445 },
   { "flam_scope", 452 },
   { "flam_side", 21 },
-  { "flam_state", 2408 },
+  { "flam_state", 2446 },
   { "flam_status", 21 },
-  { "flam_stream", 2409 },
-  { "flam_tensor", 2410 },
-  { "flam_tensor_list", 2411 },
+  { "flam_stream", 2447 },
+  { "flam_tensor", 2448 },
+  { "flam_tensor_list", 2449 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -60582,12 +61086,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  993,  /* num_globals */
-  30,  /* num_struct_unions */
+  1006,  /* num_globals */
+  32,  /* num_struct_unions */
   0,  /* num_enums */
-  55,  /* num_typenames */
+  57,  /* num_typenames */
   NULL,  /* no includes */
-  2423,  /* num_types */
+  2465,  /* num_types */
   1,  /* flags */
 };
 

@@ -378,6 +378,15 @@ int64_t progress_done(const flam_progress* progress);
 double progress_elapsed(const flam_progress* progress);
 const char* progress_line(const flam_progress* progress, int32_t columns = 80, bool color = false,
     bool unicode = false);
+flam_scope saved_hooks_push(const flam_saved_hooks* hooks);
+flam_scope saved_hooks_disable_push(std::string_view message);
+const char* saved_hooks_disabled();
+flam_scope checkpoint_push(const flam_recompute* function, TensorsView inputs, bool
+    preserve_rng_state = true, bool early_stop = true, bool check_determinism = true);
+Tensor module_checkpoint(flam_module* module, TensorsView inputs, bool preserve_rng_state = true);
+bool backward_is_whole();
+uint64_t backward_pass();
+bool backward_reaches(const Tensor& tensor);
 Ref<flam_scheduler> step_lr_new(flam_optimizer* optimizer, int64_t step_size, double gamma = 0.1);
 Ref<flam_scheduler> multi_step_lr_new(flam_optimizer* optimizer, DimsView milestones, double gamma =
     0.1);

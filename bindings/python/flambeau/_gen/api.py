@@ -16,7 +16,7 @@ def _wrap(h):
     return t
 
 
-_E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23, 'error_linalg': 24}
+_E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23, 'error_linalg': 24, 'error_recompute': 25}
 _E_flam_dtype = {'dtype_none': 0, 'f32': 1, 'f64': 2, 'f16': 3, 'bf16': 4, 'i64': 5, 'i32': 6, 'i16': 7, 'i8': 8, 'u8': 9, 'bool': 10}
 _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
 _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
@@ -13906,6 +13906,113 @@ def cumulative_trapezoid(y, x, dim=-1):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def saved_hooks_push(hooks):
+    """Opens a scope in which saved values go through hooks; those of the innermost scope are called.
+
+    - `hooks`: the functions; copied. Versions of values that went through them are not checked, and bare numbers do not go through them.
+    - `out_scope`: the token for `scope_pop`.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` where a function is missing; `RuntimeError` where `saved_hooks_disable_push` forbids hooks. `drop` has been called then.
+    """
+    _o0 = _out_cell["flam_scope *"]()
+    h = _fast.flam_saved_hooks_push(hooks, _o0)
+    if h:
+        _raise()
+    return _o0[0]
+
+
+def saved_hooks_disable_push(message):
+    """Opens a scope in which no hooks may be set.
+
+    - `message`: what the attempt to set some fails with.
+    - `out_scope`: the token for `scope_pop`.
+    - returns: `FLAM_OK`.
+    - errors: `RuntimeError` with the message where hooks are set already.
+    """
+    _o0 = _out_cell["flam_scope *"]()
+    h = _fast.flam_saved_hooks_disable_push(message.encode(), _o0)
+    if h:
+        _raise()
+    return _o0[0]
+
+
+def saved_hooks_disabled():
+    """Why no hooks may be set on this thread.
+
+    - returns: the message given to `saved_hooks_disable_push`, or `None` where hooks may be set; valid while that scope is open.
+    """
+    return _text(_fast.flam_saved_hooks_disabled())
+
+
+def checkpoint_push(function, inputs, preserve_rng_state=True, early_stop=True, check_determinism=True):
+    """Opens a scope in which nothing is kept for backward: when backward needs a value of it, a
+    function that does the same runs again, and the values are taken from that run. It runs with
+    recording on, under the autocast that is in force now.
+
+    - `function`: the function; copied.
+    - `inputs`: its operands. Hooks and checkpoints around this one see them as saved values.
+    - `preserve_rng_state`: whether the second run draws the random numbers of the first; default true.
+    - `early_stop`: whether the second run ends once the last value is there; default true.
+    - `check_determinism`: whether the values of the second run must have the shapes, dtypes and devices of the first; default true.
+    - `out_scope`: the token for `scope_pop`.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` where the function is missing; `RuntimeError` where hooks are disabled. `drop` has been called then. Backward fails with `CheckpointError` where the second run saves other values.
+    - source: Chen et al., 2016, arXiv 1604.06174.
+    """
+    _o0 = _out_cell["flam_scope *"]()
+    h = _fast.flam_checkpoint_push(function, [_t._h for _t in inputs], _len(inputs), preserve_rng_state, early_stop, check_determinism, _o0)
+    if h:
+        _raise()
+    return _o0[0]
+
+
+def module_checkpoint(module, inputs, preserve_rng_state=True):
+    """Runs a module in a checkpoint: of all that its operations save, only the inputs stay, and
+    backward runs the module again.
+
+    - `module`: the module.
+    - `inputs`: its inputs, in order.
+    - `preserve_rng_state`: whether the second run draws the random numbers of the first; default true.
+    - returns: its output.
+    - errors: those of its operations.
+    - source: Chen et al., 2016, arXiv 1604.06174.
+    """
+    h = _blocking.flam_module_checkpoint(module._h, [_t._h for _t in inputs], _len(inputs), preserve_rng_state)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def backward_is_whole():
+    """Whether the backward pass that runs on this thread accumulates into every leaf it reaches: not
+    where its inputs were given, and not in `grad`. A function whose gradient starts a pass of
+    its own needs to know.
+
+    - returns: false where no backward runs.
+    """
+    return _bool(_fast.flam_backward_is_whole())
+
+
+def backward_pass():
+    """The number of the backward pass that runs on this thread, the innermost where one runs in another.
+
+    The number of the backward pass that runs on this thread, the innermost where one runs in
+    another. Hooks tell passes apart by it.
+
+    - returns: the number, which no other pass has; 0 where none runs.
+    """
+    return _fast.flam_backward_pass()
+
+
+def backward_reaches(tensor):
+    """Whether the backward pass that runs on this thread computes the gradient of a tensor.
+
+    - `tensor`: any tensor.
+    - returns: false where no backward runs.
+    """
+    return _bool(_fast.flam_backward_reaches(tensor._h))
 
 
 def step_lr_new(optimizer, step_size, gamma=0.1):

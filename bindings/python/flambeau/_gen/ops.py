@@ -19,7 +19,7 @@ def _wrap(h):
     return t
 
 
-_E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23, 'error_linalg': 24}
+_E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23, 'error_linalg': 24, 'error_recompute': 25}
 _E_flam_dtype = {'dtype_none': 0, 'f32': 1, 'f64': 2, 'f16': 3, 'bf16': 4, 'i64': 5, 'i32': 6, 'i16': 7, 'i8': 8, 'u8': 9, 'bool': 10}
 _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
 _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}

@@ -941,6 +941,166 @@ fn bindgen_test_layout_flam_progress_callback() {
         ),
     );
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_saved_hooks {
+    pub struct_size: usize,
+    pub user: *mut ::std::os::raw::c_void,
+    pub pack: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            tensor: *const flam_tensor,
+            out_packed: *mut *mut ::std::os::raw::c_void,
+        ) -> flam_status,
+    >,
+    pub unpack: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            packed: *mut ::std::os::raw::c_void,
+            out_tensor: *mut *mut flam_tensor,
+        ) -> flam_status,
+    >,
+    pub drop_packed: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            packed: *mut ::std::os::raw::c_void,
+        ),
+    >,
+    pub drop: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
+    >,
+}
+#[test]
+fn bindgen_test_layout_flam_saved_hooks() {
+    const UNINIT: ::std::mem::MaybeUninit<flam_saved_hooks> = ::std::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::std::mem::size_of::<flam_saved_hooks>(),
+        48usize,
+        concat!("Size of: ", stringify!(flam_saved_hooks)),
+    );
+    assert_eq!(
+        ::std::mem::align_of::<flam_saved_hooks>(),
+        8usize,
+        concat!("Alignment of ", stringify!(flam_saved_hooks)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
+        0usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_saved_hooks),
+            "::",
+            stringify!(struct_size),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
+        8usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_saved_hooks),
+            "::",
+            stringify!(user),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).pack) as usize - ptr as usize },
+        16usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_saved_hooks),
+            "::",
+            stringify!(pack),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).unpack) as usize - ptr as usize },
+        24usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_saved_hooks),
+            "::",
+            stringify!(unpack),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).drop_packed) as usize - ptr as usize },
+        32usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_saved_hooks),
+            "::",
+            stringify!(drop_packed),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
+        40usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_saved_hooks),
+            "::",
+            stringify!(drop),
+        ),
+    );
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_recompute {
+    pub struct_size: usize,
+    pub user: *mut ::std::os::raw::c_void,
+    pub run: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            inputs: *const *const flam_tensor,
+            n_inputs: usize,
+        ) -> flam_status,
+    >,
+    pub drop: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
+    >,
+}
+#[test]
+fn bindgen_test_layout_flam_recompute() {
+    const UNINIT: ::std::mem::MaybeUninit<flam_recompute> = ::std::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::std::mem::size_of::<flam_recompute>(),
+        32usize,
+        concat!("Size of: ", stringify!(flam_recompute)),
+    );
+    assert_eq!(
+        ::std::mem::align_of::<flam_recompute>(),
+        8usize,
+        concat!("Alignment of ", stringify!(flam_recompute)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
+        0usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_recompute),
+            "::",
+            stringify!(struct_size),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
+        8usize,
+        concat!("Offset of field: ", stringify!(flam_recompute), "::", stringify!(user)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).run) as usize - ptr as usize },
+        16usize,
+        concat!("Offset of field: ", stringify!(flam_recompute), "::", stringify!(run)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
+        24usize,
+        concat!("Offset of field: ", stringify!(flam_recompute), "::", stringify!(drop)),
+    );
+}
 pub type flam_cycle = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

@@ -4690,6 +4690,33 @@ extern "C" {
         b_ih: *const flam_tensor,
         b_hh: *const flam_tensor,
     ) -> *mut flam_tensor;
+    pub fn flam_saved_hooks_push(
+        hooks: *const flam_saved_hooks,
+        out_scope: *mut flam_scope,
+    ) -> flam_status;
+    pub fn flam_saved_hooks_disable_push(
+        message: *const ::std::os::raw::c_char,
+        out_scope: *mut flam_scope,
+    ) -> flam_status;
+    pub fn flam_saved_hooks_disabled() -> *const ::std::os::raw::c_char;
+    pub fn flam_checkpoint_push(
+        function: *const flam_recompute,
+        inputs: *const *const flam_tensor,
+        n_inputs: usize,
+        preserve_rng_state: flam_bool,
+        early_stop: flam_bool,
+        check_determinism: flam_bool,
+        out_scope: *mut flam_scope,
+    ) -> flam_status;
+    pub fn flam_module_checkpoint(
+        module: *mut flam_module,
+        inputs: *const *const flam_tensor,
+        n_inputs: usize,
+        preserve_rng_state: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_backward_is_whole() -> flam_bool;
+    pub fn flam_backward_pass() -> u64;
+    pub fn flam_backward_reaches(tensor: *const flam_tensor) -> flam_bool;
     pub fn flam_step_lr_new(
         optimizer: *mut flam_optimizer,
         step_size: i64,

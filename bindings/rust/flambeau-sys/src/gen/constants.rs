@@ -27,6 +27,7 @@ pub const FLAM_ERROR_INTERNAL: flam_status = 21;
 pub const FLAM_ERROR_AUTOGRAD: flam_status = 22;
 pub const FLAM_ERROR_SCOPE: flam_status = 23;
 pub const FLAM_ERROR_LINALG: flam_status = 24;
+pub const FLAM_ERROR_RECOMPUTE: flam_status = 25;
 
 pub const FLAM_DTYPE_NONE: flam_dtype = 0;
 pub const FLAM_F32: flam_dtype = 1;

@@ -867,6 +867,14 @@ functions! {
     fn flam_trapezoid(y: *const flam_tensor, x: *const flam_tensor, dim: i64) -> *mut flam_tensor;
     fn flam_cumulative_trapezoid_dx(y: *const flam_tensor, dx: f64, dim: i64) -> *mut flam_tensor;
     fn flam_cumulative_trapezoid(y: *const flam_tensor, x: *const flam_tensor, dim: i64) -> *mut flam_tensor;
+    fn flam_saved_hooks_push(hooks: *const flam_saved_hooks, out_scope: *mut flam_scope) -> flam_status;
+    fn flam_saved_hooks_disable_push(message: *const c_char, out_scope: *mut flam_scope) -> flam_status;
+    fn flam_saved_hooks_disabled() -> *const c_char;
+    fn flam_checkpoint_push(function: *const flam_recompute, inputs: *const *const flam_tensor, n_inputs: usize, preserve_rng_state: flam_bool, early_stop: flam_bool, check_determinism: flam_bool, out_scope: *mut flam_scope) -> flam_status;
+    fn flam_module_checkpoint(module: *mut flam_module, inputs: *const *const flam_tensor, n_inputs: usize, preserve_rng_state: flam_bool) -> *mut flam_tensor;
+    fn flam_backward_is_whole() -> flam_bool;
+    fn flam_backward_pass() -> u64;
+    fn flam_backward_reaches(tensor: *const flam_tensor) -> flam_bool;
     fn flam_step_lr_new(optimizer: *mut flam_optimizer, step_size: i64, gamma: f64) -> *mut flam_scheduler;
     fn flam_multi_step_lr_new(optimizer: *mut flam_optimizer, milestones: *const i64, n_milestones: usize, gamma: f64) -> *mut flam_scheduler;
     fn flam_constant_lr_new(optimizer: *mut flam_optimizer, factor: f64, total_iters: i64) -> *mut flam_scheduler;

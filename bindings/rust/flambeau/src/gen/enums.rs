@@ -60,6 +60,8 @@ impl Status {
     pub const SCOPE: Status = Status(23);
     /// `LINALG`
     pub const LINALG: Status = Status(24);
+    /// `RECOMPUTE`
+    pub const RECOMPUTE: Status = Status(25);
 }
 
 impl fmt::Debug for Status {
@@ -90,6 +92,7 @@ impl fmt::Debug for Status {
             22 => "AUTOGRAD",
             23 => "SCOPE",
             24 => "LINALG",
+            25 => "RECOMPUTE",
             other => return write!(f, "Status({})", other),
         })
     }

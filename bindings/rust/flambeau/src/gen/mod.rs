@@ -142,6 +142,9 @@ pub use reduce::*;
 mod running;
 #[allow(unused_imports)]
 pub use running::*;
+mod saved;
+#[allow(unused_imports)]
+pub use saved::*;
 mod schedule;
 #[allow(unused_imports)]
 pub use schedule::*;
