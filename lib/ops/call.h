@@ -112,9 +112,9 @@ class Call {
   Device device_;
   bool grad_ = false;
   bool saved_hooks_ = false;  // are set
-  bool casting_ = false;   // autocast had a rule for this op, and rests until it is done
-  probe::Token span_ = 0;  // while a profiler listens
-  Into* into_ = nullptr;   // the in-place or out call that this op serves
+  bool casting_ = false;      // autocast had a rule for this op, and rests until it is done
+  probe::Token span_ = 0;     // while a profiler listens
+  Into* into_ = nullptr;      // the in-place or out call that this op serves
   uint32_t version_before_ = 0;
   SmallVector<const Tensor*, 4> in_;
   SmallVector<Tensor, 4>
