@@ -29,7 +29,7 @@ def shown(found, version, every=False, whole=True):
 def no_longer(reasons):
     """(row, entry) of the list where nothing was found."""
     used = {(r, k) for d in reasons for k in KNOWN if k.covers(d) for r in (d.row, "*")}
-    return [(row, k) for k in KNOWN for row in k.rows if (row, k) not in used]
+    return [(row, k) for k in KNOWN for row in k.rows if k.always and (row, k) not in used]
 
 
 def examples(new):
