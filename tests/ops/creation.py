@@ -236,7 +236,8 @@ def resized(a, size):
 
 
 def resize(a, size):
-    n = a.numel()
+    """Elements keep their places in memory, which are those of the rows only in dense operands."""
+    a, n = a.contiguous(), a.numel()
     a.resize_(size)
     if a.numel() > n:
         a.view(-1)[n:] = 0
