@@ -117,7 +117,8 @@ fn one_cycle_moves_beta1_and_ends() {
     let optimizer = Optimizer::adam(&[parameter([0.0, 0.0])]).unwrap();
     let options = OneCycleLrOptions { pct_start: 0.5, ..Default::default() };
     let mut cycle = Scheduler::one_cycle_lr_with(&optimizer, 1.0, 10, options).unwrap();
-    assert_eq!((optimizer.lr(), optimizer.option("beta1").unwrap()), (0.04, 0.95));
+    // 1 / 25, as the cosine from it to 1 rounds it, here and in PyTorch.
+    assert_eq!((optimizer.lr(), optimizer.option("beta1").unwrap()), (1.0 - 0.96, 0.95));
     for _ in 0..4 {
         cycle.step().unwrap();
     }
