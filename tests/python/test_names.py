@@ -13,10 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LISTS = "seeds", "first", "second"
 # Name -> why it is not there or has no test; at most 3 % of the names.
-EXEMPT = {
-    "utils.checkpoint.checkpoint": "comes with the hooks of saved values",
-    "torch.autograd.functional.jacobian": "comes with the hooks of saved values",
-}
+EXEMPT = {}
 
 
 def listed():
