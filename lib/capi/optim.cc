@@ -6,20 +6,10 @@
 #include "base/error.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
+#include "capi/rule_options.h"
 #include "optim/lbfgs.h"
 
 namespace flambeau::capi {
-
-namespace {
-
-// Options by place.
-RuleOptions options_of(std::initializer_list<std::pair<int, double>> given) {
-  RuleOptions o{};
-  for (const auto& [place, value] : given) o[size_t(place)] = value;
-  return o;
-}
-
-}  // namespace
 
 Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type,
                        bool error_if_nonfinite) {

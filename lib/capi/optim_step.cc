@@ -1,6 +1,7 @@
 // Optimizer steps over lists of tensors that the caller keeps, at the ABI.
 #include "base/error.h"
 #include "capi/gen/targets.h"
+#include "capi/rule_options.h"
 #include "optim/step.h"
 
 namespace flambeau::capi {
@@ -24,13 +25,6 @@ ParameterList parameter_list(
     for (size_t i = 0; i < tensors.size(); ++i) list[i].*place = tensors[i];
   }
   return list;
-}
-
-// Options by place.
-RuleOptions options_of(std::initializer_list<std::pair<int, double>> given) {
-  RuleOptions o{};
-  for (const auto& [place, value] : given) o[size_t(place)] = value;
-  return o;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "kernels/fold.h"
 #include "kernels/row.h"
 #include "ops/formula.h"
+#include "ops/normalized.h"
 
 namespace flambeau::ops {
 
@@ -212,19 +213,7 @@ struct LayerNormBackward {
 
 Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
-  const size_t k = normalized_shape.size();
-  check(k > 0 && k <= x.sizes().size() &&
-            std::equal(normalized_shape.begin(), normalized_shape.end(),
-                       x.sizes().end() - std::ptrdiff_t(k)),
-        Code::shape, "Given normalized_shape=", ShapeText{normalized_shape},
-        ", expected input with shape [*, ...] that ends with it, but got input of size",
-        ShapeText{x.sizes()});
-  for (const Tensor* t : {&weight, &bias}) {
-    check(!*t || std::equal(normalized_shape.begin(), normalized_shape.end(), t->sizes().begin(),
-                            t->sizes().end()),
-          Code::shape, "layer_norm: weight and bias must have the shape ",
-          ShapeText{normalized_shape}, ", got ", *t);
-  }
+  check_normalized("layer_norm", x, normalized_shape, {&weight, &bias});
   Call c{"layer_norm", {x, weight, bias}, Devices::exact};
   for (size_t i : {size_t(1), size_t(2)}) {  // torch: halves may have weights in f32
     if (!c[i].defined()) continue;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "kernels/row.h"
 #include "ops/formula.h"
+#include "ops/normalized.h"
 
 namespace flambeau::ops {
 
@@ -55,17 +56,7 @@ struct RmsNormBackward {
 
 Tensor rms_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight,
                 std::optional<double> eps) {
-  const size_t k = normalized_shape.size();
-  check(k > 0 && k <= x.sizes().size() &&
-            std::equal(normalized_shape.begin(), normalized_shape.end(),
-                       x.sizes().end() - std::ptrdiff_t(k)),
-        Code::shape, "Given normalized_shape=", ShapeText{normalized_shape},
-        ", expected input with shape [*, ...] that ends with it, but got input of size",
-        ShapeText{x.sizes()});
-  check(!weight || std::equal(normalized_shape.begin(), normalized_shape.end(),
-                              weight.sizes().begin(), weight.sizes().end()),
-        Code::shape, "rms_norm: weight must have the shape ", ShapeText{normalized_shape}, ", got ",
-        weight);
+  check_normalized("rms_norm", x, normalized_shape, {&weight});
   check(is_floating(x.dtype()), Code::dtype, "\"rms_norm\" not implemented for '",
         name_of(x.dtype()), "'");
   Call c{"rms_norm", {x, weight}};

@@ -172,22 +172,20 @@ Tensor copysign(T input, T other) {
   return c.track(std::move(y), std::move(gradient));
 }
 
-Tensor hypot(T input, T other) {
-  Call c{"hypot", {input, other}};
+template <class Gradient>
+static Tensor of_pair(const char* name, const Kernel& kernel, T input, T other) {
+  Call c{name, {input, other}};
   float_operands(c);
   Saved a = c.save(c[0]), b = c.save(c[1]);
-  Tensor y = c.map(kHypot, {c[0], c[1]});
-  HypotBackward gradient{std::move(a), std::move(b), c.save_output(y)};
+  Tensor y = c.map(kernel, {c[0], c[1]});
+  Gradient gradient{std::move(a), std::move(b), c.save_output(y)};
   return c.track(std::move(y), std::move(gradient));
 }
 
+Tensor hypot(T input, T other) { return of_pair<HypotBackward>("hypot", kHypot, input, other); }
+
 Tensor logaddexp(T input, T other) {
-  Call c{"logaddexp", {input, other}};
-  float_operands(c);
-  Saved a = c.save(c[0]), b = c.save(c[1]);
-  Tensor y = c.map(kLogaddexp, {c[0], c[1]});
-  LogaddexpBackward gradient{std::move(a), std::move(b), c.save_output(y)};
-  return c.track(std::move(y), std::move(gradient));
+  return of_pair<LogaddexpBackward>("logaddexp", kLogaddexp, input, other);
 }
 
 Tensor logaddexp2(T input, T other) {

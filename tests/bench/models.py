@@ -11,16 +11,14 @@ only our own times are shown. --write keeps the table in results/.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
 import shlex
 import statistics
 import subprocess
 import sys
 
-from speed import HERE, ONE_THREAD, ROOT, processor, torch_python
+from speed import HERE, ONE_THREAD, ROOT, keep, torch_python
 from workloads import WORKLOADS
 
 HEAD = (
@@ -109,18 +107,11 @@ def main() -> None:
     print(below)
     if not options.write:
         return
-    name = processor()
-    head = (
-        f"# Models and large ops on {name}, one thread\n\n"
-        f"{datetime.date.today()}; PyTorch {version}; Python {platform.python_version()}; "
-        f"{platform.system()}. Medians of {options.rounds} rounds of alternating processes. Times "
-        "are the process' own; memory is what the process grew by at its peak; held is what our "
-        "allocator had then.\n\n"
+    about = (
+        f"Medians of {options.rounds} rounds of alternating processes. Times are the process' own; "
+        "memory is what the process grew by at its peak; held is what our allocator had then."
     )
-    path = HERE / "results" / f"{name.lower().replace(' ', '-')}-models.md"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(head + text + "\n")
-    print(f"written to {path.relative_to(ROOT)}")
+    keep("Models and large ops", "models", version, about, text)
 
 
 if __name__ == "__main__":

@@ -135,6 +135,20 @@ def processor() -> str:
     return next(names, platform.machine())
 
 
+def keep(title: str, suffix: str, version: str | None, about: str, text: str) -> None:
+    """Writes a table to results/, with the machine, the versions and the date above it."""
+    name = processor()
+    head = (
+        f"# {title} on {name}, one thread\n\n"
+        f"{datetime.date.today()}; PyTorch {version or 'not found'}; Python "
+        f"{platform.python_version()}; {platform.system()}. {about}\n\n"
+    )
+    path = HERE / "results" / f"{name.lower().replace(' ', '-')}-{suffix}.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(head + text + "\n")
+    print(f"written to {path.relative_to(ROOT)}")
+
+
 def main() -> None:
     arguments = sys.argv[2:]
     rounds = int(arguments[arguments.index("--rounds") + 1]) if "--rounds" in arguments else 5
@@ -143,18 +157,11 @@ def main() -> None:
     print(text)
     if "--write" not in arguments:
         return
-    name = processor()
-    head = (
-        f"# Small work on {name}, one thread\n\n"
-        f"{datetime.date.today()}; PyTorch {version or 'not found'}; Python "
-        f"{platform.python_version()}; {platform.system()}. Medians of {rounds} rounds of "
-        "alternating processes, in the thread's own time; C beside libtorch, Python beside "
-        "PyTorch.\n\n"
+    about = (
+        f"Medians of {rounds} rounds of alternating processes, in the thread's own time; C beside "
+        "libtorch, Python beside PyTorch."
     )
-    path = HERE / "results" / f"{name.lower().replace(' ', '-')}-cpu.md"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(head + text + "\n")
-    print(f"written to {path.relative_to(ROOT)}")
+    keep("Small work", "cpu", version, about, text)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 """Adadelta, one fused step per group. Source: Zeiler, 2012, arXiv 1212.5701."""
 
 from .._call import _fast
+from ._rule import RuleOptimizer
 from ._state import cell
-from .optimizer import Optimizer, check, check_lr, run, zeros_like
+from .optimizer import check, check_lr, zeros_like
 
 
-class Adadelta(Optimizer):
+class Adadelta(RuleOptimizer):
     """Steps by the gradient in the ratio of the running changes to the running gradients."""
 
-    _step_supports_amp_scaling = True
+    _function = _fast.flam_adadelta_step
+    _lists = ("square_avg", "acc_delta", "step")
 
     def __init__(
         self,
@@ -39,18 +41,8 @@ class Adadelta(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, group, params, grads):
-        states = [self._state_of(p, group) for p in params]
-        run(
-            self,
-            _fast.flam_adadelta_step,
-            params,
-            grads,
-            (
-                [s["square_avg"] for s in states],
-                [s["acc_delta"] for s in states],
-                [s["step"] for s in states],
-            ),
+    def _numbers(self, group):
+        return (
             float(group["lr"]),
             group["rho"],
             group["eps"],
@@ -58,10 +50,9 @@ class Adadelta(Optimizer):
             group["maximize"],
         )
 
-    def _state_of(self, p, group):
-        state = self.state[p]
-        if not state:
-            state["step"] = cell(0.0, p)
-            state["square_avg"] = zeros_like(p)
-            state["acc_delta"] = zeros_like(p)
-        return state
+    def _first_state(self, p, group):
+        return {
+            "step": cell(0.0, p),
+            "square_avg": zeros_like(p),
+            "acc_delta": zeros_like(p),
+        }

@@ -1,14 +1,16 @@
 """Adagrad, one fused step per group. Source: Duchi, Hazan and Singer, 2011, JMLR 12."""
 
 from .._call import _fast
+from ._rule import RuleOptimizer
 from ._state import cell
-from .optimizer import Optimizer, check, check_fused, check_lr, full_like, run
+from .optimizer import check, check_fused, check_lr, full_like
 
 
-class Adagrad(Optimizer):
+class Adagrad(RuleOptimizer):
     """Steps by the gradient over the root of the sum of its squares."""
 
-    _step_supports_amp_scaling = True
+    _function = _fast.flam_adagrad_step
+    _lists = ("sum", "step")
 
     def __init__(
         self,
@@ -45,7 +47,7 @@ class Adagrad(Optimizer):
         check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for p in group["params"]:
-                self._state_of(p)
+                self._state_of(p, group)
 
     def share_memory(self):
         """Lets other processes see the sums."""
@@ -53,14 +55,8 @@ class Adagrad(Optimizer):
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
-    def _update(self, group, params, grads):
-        states = [self._state_of(p) for p in params]
-        run(
-            self,
-            _fast.flam_adagrad_step,
-            params,
-            grads,
-            ([s["sum"] for s in states], [s["step"] for s in states]),
+    def _numbers(self, group):
+        return (
             float(group["lr"]),
             group["lr_decay"],
             group["weight_decay"],
@@ -68,11 +64,12 @@ class Adagrad(Optimizer):
             group["maximize"],
         )
 
-    def _state_of(self, p):
-        state = self.state[p]
-        if not state:
-            state["step"] = cell(0.0, p)
-            state["sum"] = full_like(p, self.defaults["initial_accumulator_value"])
-        elif state["step"].device != p.device:  # made before the model moved
+    def _first_state(self, p, group):
+        accumulated = full_like(p, self.defaults["initial_accumulator_value"])
+        return {"step": cell(0.0, p), "sum": accumulated}
+
+    def _state_of(self, p, group):
+        state = super()._state_of(p, group)
+        if state["step"].device != p.device:  # made before the model moved
             state["step"], state["sum"] = cell(state["step"], p), state["sum"].to(p.device)
         return state

@@ -1,14 +1,16 @@
 """Adamax, one fused step per group. Source: Kingma and Ba, 2014, arXiv 1412.6980."""
 
 from .._call import _fast
+from ._rule import RuleOptimizer
 from ._state import cell
-from .optimizer import Optimizer, check, check_betas, check_lr, run, zeros_like
+from .optimizer import check, check_betas, check_lr, zeros_like
 
 
-class Adamax(Optimizer):
+class Adamax(RuleOptimizer):
     """Adam by the infinity norm: steps by the first moment over the greatest gradient."""
 
-    _step_supports_amp_scaling = True
+    _function = _fast.flam_adamax_step
+    _lists = ("exp_avg", "exp_inf", "step")
 
     def __init__(
         self,
@@ -39,18 +41,8 @@ class Adamax(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, group, params, grads):
-        states = [self._state_of(p, group) for p in params]
-        run(
-            self,
-            _fast.flam_adamax_step,
-            params,
-            grads,
-            (
-                [s["exp_avg"] for s in states],
-                [s["exp_inf"] for s in states],
-                [s["step"] for s in states],
-            ),
+    def _numbers(self, group):
+        return (
             float(group["lr"]),
             *group["betas"],
             group["eps"],
@@ -58,10 +50,9 @@ class Adamax(Optimizer):
             group["maximize"],
         )
 
-    def _state_of(self, p, group):
-        state = self.state[p]
-        if not state:
-            state["step"] = cell(0.0, p)
-            state["exp_avg"] = zeros_like(p)
-            state["exp_inf"] = zeros_like(p)
-        return state
+    def _first_state(self, p, group):
+        return {
+            "step": cell(0.0, p),
+            "exp_avg": zeros_like(p),
+            "exp_inf": zeros_like(p),
+        }

@@ -1,14 +1,16 @@
 """ASGD, one fused step per group. Source: Polyak and Juditsky, 1992, SIAM J. Control Optim. 30."""
 
 from .._call import _fast
+from ._rule import RuleOptimizer
 from ._state import cell
-from .optimizer import Optimizer, check, check_lr, run, zeros_like
+from .optimizer import check, check_lr, zeros_like
 
 
-class ASGD(Optimizer):
+class ASGD(RuleOptimizer):
     """Gradient descent with a falling rate and an average of the parameters in `ax`."""
 
-    _step_supports_amp_scaling = True
+    _function = _fast.flam_asgd_step
+    _lists = ("ax", "eta", "mu", "step")
     _cell_names = ("step", "eta", "mu")
 
     def __init__(
@@ -41,19 +43,8 @@ class ASGD(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, group, params, grads):
-        states = [self._state_of(p, group) for p in params]
-        run(
-            self,
-            _fast.flam_asgd_step,
-            params,
-            grads,
-            (
-                [s["ax"] for s in states],
-                [s["eta"] for s in states],
-                [s["mu"] for s in states],
-                [s["step"] for s in states],
-            ),
+    def _numbers(self, group):
+        return (
             float(group["lr"]),
             group["lambd"],
             group["alpha"],
@@ -62,11 +53,10 @@ class ASGD(Optimizer):
             group["maximize"],
         )
 
-    def _state_of(self, p, group):
-        state = self.state[p]
-        if not state:
-            state["step"] = cell(0.0, p)
-            state["eta"] = cell(group["lr"], p)
-            state["mu"] = cell(1.0, p)
-            state["ax"] = zeros_like(p)
-        return state
+    def _first_state(self, p, group):
+        return {
+            "step": cell(0.0, p),
+            "eta": cell(group["lr"], p),
+            "mu": cell(1.0, p),
+            "ax": zeros_like(p),
+        }

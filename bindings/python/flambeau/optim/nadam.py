@@ -1,14 +1,16 @@
 """NAdam, one fused step per group. Source: Dozat, 2016, ICLR workshop."""
 
 from .._call import _fast
+from ._rule import RuleOptimizer
 from ._state import cell
-from .optimizer import Optimizer, check, check_betas, check_lr, run, zeros_like
+from .optimizer import check, check_betas, check_lr, zeros_like
 
 
-class NAdam(Optimizer):
+class NAdam(RuleOptimizer):
     """Adam with Nesterov's momentum."""
 
-    _step_supports_amp_scaling = True
+    _function = _fast.flam_nadam_step
+    _lists = ("exp_avg", "exp_avg_sq", "mu_product", "step")
     _cell_names = ("step", "mu_product")
 
     def __init__(
@@ -45,19 +47,8 @@ class NAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, group, params, grads):
-        states = [self._state_of(p, group) for p in params]
-        run(
-            self,
-            _fast.flam_nadam_step,
-            params,
-            grads,
-            (
-                [s["exp_avg"] for s in states],
-                [s["exp_avg_sq"] for s in states],
-                [s["mu_product"] for s in states],
-                [s["step"] for s in states],
-            ),
+    def _numbers(self, group):
+        return (
             float(group["lr"]),
             *group["betas"],
             group["eps"],
@@ -67,11 +58,10 @@ class NAdam(Optimizer):
             group["maximize"],
         )
 
-    def _state_of(self, p, group):
-        state = self.state[p]
-        if not state:
-            state["step"] = cell(0.0, p)
-            state["mu_product"] = cell(1.0, p)
-            state["exp_avg"] = zeros_like(p)
-            state["exp_avg_sq"] = zeros_like(p)
-        return state
+    def _first_state(self, p, group):
+        return {
+            "step": cell(0.0, p),
+            "mu_product": cell(1.0, p),
+            "exp_avg": zeros_like(p),
+            "exp_avg_sq": zeros_like(p),
+        }

@@ -1,14 +1,16 @@
 """RAdam, one fused step per group. Source: Liu et al., 2019, arXiv 1908.03265."""
 
 from .._call import _fast
+from ._rule import RuleOptimizer
 from ._state import cell
-from .optimizer import Optimizer, check, check_betas, check_lr, run, zeros_like
+from .optimizer import check, check_betas, check_lr, zeros_like
 
 
-class RAdam(Optimizer):
+class RAdam(RuleOptimizer):
     """Adam whose rate is rectified while its variance cannot be known yet."""
 
-    _step_supports_amp_scaling = True
+    _function = _fast.flam_radam_step
+    _lists = ("exp_avg", "exp_avg_sq", "step")
 
     def __init__(
         self,
@@ -41,18 +43,8 @@ class RAdam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, group, params, grads):
-        states = [self._state_of(p, group) for p in params]
-        run(
-            self,
-            _fast.flam_radam_step,
-            params,
-            grads,
-            (
-                [s["exp_avg"] for s in states],
-                [s["exp_avg_sq"] for s in states],
-                [s["step"] for s in states],
-            ),
+    def _numbers(self, group):
+        return (
             float(group["lr"]),
             *group["betas"],
             group["eps"],
@@ -61,10 +53,9 @@ class RAdam(Optimizer):
             group["maximize"],
         )
 
-    def _state_of(self, p, group):
-        state = self.state[p]
-        if not state:
-            state["step"] = cell(0.0, p)
-            state["exp_avg"] = zeros_like(p)
-            state["exp_avg_sq"] = zeros_like(p)
-        return state
+    def _first_state(self, p, group):
+        return {
+            "step": cell(0.0, p),
+            "exp_avg": zeros_like(p),
+            "exp_avg_sq": zeros_like(p),
+        }

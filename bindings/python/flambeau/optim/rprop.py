@@ -1,15 +1,17 @@
 """Rprop, one fused step per group. Source: Riedmiller and Braun, 1993, ICNN."""
 
 from .._call import _fast
+from ._rule import RuleOptimizer
 from ._state import cell
-from .optimizer import Optimizer, check, check_lr, full_like, run, zeros_like
+from .optimizer import check, check_lr, full_like, zeros_like
 
 
-class Rprop(Optimizer):
+class Rprop(RuleOptimizer):
     """Steps by the sign of the gradient; each element's step grows or shrinks as the sign stays or
     turns."""
 
-    _step_supports_amp_scaling = True
+    _function = _fast.flam_rprop_step
+    _lists = ("prev", "step_size", "step")
 
     def __init__(
         self,
@@ -36,27 +38,16 @@ class Rprop(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def _update(self, group, params, grads):
-        states = [self._state_of(p, group) for p in params]
-        run(
-            self,
-            _fast.flam_rprop_step,
-            params,
-            grads,
-            (
-                [s["prev"] for s in states],
-                [s["step_size"] for s in states],
-                [s["step"] for s in states],
-            ),
+    def _numbers(self, group):
+        return (
             *group["etas"],
             *group["step_sizes"],
             group["maximize"],
         )
 
-    def _state_of(self, p, group):
-        state = self.state[p]
-        if not state:
-            state["step"] = cell(0.0, p)
-            state["prev"] = zeros_like(p)
-            state["step_size"] = full_like(p, group["lr"])
-        return state
+    def _first_state(self, p, group):
+        return {
+            "step": cell(0.0, p),
+            "prev": zeros_like(p),
+            "step_size": full_like(p, group["lr"]),
+        }

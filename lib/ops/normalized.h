@@ -1,0 +1,26 @@
+// What norms over the last dimensions ask of their operands.
+#pragma once
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/error.h"
+#include "tensor/tensor.h"
+
+namespace flambeau::ops {
+
+// `x` ends with the shape; weights, where given, have it.
+inline void check_normalized(const char* op, const Tensor& x, DimsView shape,
+                             std::initializer_list<const Tensor*> weights) {
+  check(!shape.empty() && shape.size() <= x.sizes().size() &&
+            std::equal(shape.begin(), shape.end(), x.sizes().end() - std::ptrdiff_t(shape.size())),
+        Code::shape, "Given normalized_shape=", ShapeText{shape},
+        ", expected input with shape [*, ...] that ends with it, but got input of size",
+        ShapeText{x.sizes()});
+  for (const Tensor* t : weights) {
+    check(!*t || std::equal(shape.begin(), shape.end(), t->sizes().begin(), t->sizes().end()),
+          Code::shape, op, ": weight and bias must have the shape ", ShapeText{shape}, ", got ",
+          *t);
+  }
+}
+
+}  // namespace flambeau::ops
