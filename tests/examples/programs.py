@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "examples" / "data" / "digits.safetensors"
-RUST = ROOT / "examples" / "rust" / "digits" / "Cargo.toml"
+RUST = ROOT / "examples" / "rust"
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"]
 
 
@@ -50,16 +50,19 @@ def compile_c(source: Path, program: Path) -> Path:
     return program
 
 
+def python_program(name: str) -> list:
+    return [sys.executable, ROOT / "examples/python" / f"{name}.py"]
+
+
 def python_digits() -> list:
-    return [sys.executable, ROOT / "examples/python/digits.py"]
+    return python_program("digits")
 
 
-def rust_digits() -> list:
-    target = ROOT / "build" / "rust"
-    run(
-        ["cargo", "build", "--locked", "--release", "--manifest-path", RUST, "--target-dir", target]
-    )
-    return [target / "release" / "digits", "--data", DATA]
+def rust_program(name: str) -> list:
+    target, manifest = ROOT / "build" / "rust", RUST / name / "Cargo.toml"
+    options = ["--locked", "--release", "--manifest-path", manifest, "--target-dir", target]
+    run(["cargo", "build", *options])
+    return [target / "release" / name]
 
 
 def accuracy(output: str) -> float:
