@@ -4,6 +4,7 @@
 namespace flambeau::FLAM_TARGET {
 
 struct Identity {
+  using Copies = void;
   template <class V> FLAM_FN V operator()(V x) const { return x; }
 };
 

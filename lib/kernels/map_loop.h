@@ -1,5 +1,6 @@
-// The elementwise loop around a functor, for the host (vectorised by the compiler) and for CUDA.
-// A functor's operator() is a template over its value type; an input of another type than the
+// The elementwise loop around a functor, for CUDA and for the host, where there is one loop for
+// each type it computes in, vectorised by the compiler; map.kernel.cc brings every operand to that
+// form. A functor's operator() is a template over its value type; an input of another type than the
 // output's is named by `using First = bool`. Its members are doubles, filled in order from
 // MapArgs::params.
 #pragma once
@@ -9,8 +10,6 @@
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
-#else
-#include "base/thread_pool.h"
 #endif
 
 namespace flambeau::FLAM_TARGET {
@@ -72,97 +71,38 @@ template <class F, class Out, class... In> void map_entry(void* stream, const vo
 
 #else
 
-// n elements of one inner run. `Dense` bit i: input i is dense; otherwise, where Scalars, it
-// repeats.
-template <class F, class Out, class... In> struct InnerLoop {
-  static constexpr int kInputs = sizeof...(In);
+// n elements, every operand dense and in the type that functors compute in.
+using MapLoop = void (*)(const double* params, char* const* data, int64_t n);
 
-  template <unsigned Dense, size_t... I>
-  static void dense(const F& f, char* const* data, int64_t n, std::index_sequence<I...>) {
-    Out* __restrict out = reinterpret_cast<Out*>(data[0]);
-    std::tuple<const In*...> in{reinterpret_cast<const In*>(data[I + 1])...};
+// Runs `loop` over the launch's index space, operand o in memory being of types[o]; without a loop
+// the input is copied.
+void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop);
+
+template <class F, class Out, class... In, size_t... I>
+void dense_loop(const F& f, char* const* data, int64_t n, std::index_sequence<I...>) {
+  Out* __restrict out = reinterpret_cast<Out*>(data[0]);
+  std::tuple<const In*...> in{reinterpret_cast<const In*>(data[I + 1])...};
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) {
-      out[i] = narrow<Out>(f(load(std::get<I>(in) + (Dense >> I & 1 ? i : 0))...));
-    }
-  }
+  for (int64_t i = 0; i < n; ++i) out[i] = narrow<Out>(f(std::get<I>(in)[i]...));
+}
 
-  template <size_t... I>
-  static void strided(const F& f, char* const* data, const int64_t* stride, int64_t n,
-                      std::index_sequence<I...>) {
-    for (int64_t i = 0; i < n; ++i) {
-      *reinterpret_cast<Out*>(data[0] + i * stride[0]) =
-          narrow<Out>(f(load(reinterpret_cast<const In*>(data[I + 1] + i * stride[I + 1]))...));
-    }
-  }
+// Shared by all dtypes that compute in the same type.
+template <class F, class Out, class... In>
+void map_dense(const double* params, char* const* data, int64_t n) {
+  dense_loop<F, Out, In...>(functor_from<F>(params), data, n, std::index_sequence_for<In...>{});
+}
 
-  static void run(const F& f, char* const* data, const int64_t* stride, int64_t n) {
-    using Indices = std::index_sequence_for<In...>;
-    constexpr size_t bytes[] = {sizeof(Out), sizeof(In)..., 0};
-    constexpr unsigned all = (1u << kInputs) - 1;
-    unsigned dense_inputs = 0, repeated = 0;
-    for (int i = 0; i < kInputs; ++i) {
-      dense_inputs |= unsigned(stride[i + 1] == int64_t(bytes[i + 1])) << i;
-      repeated |= unsigned(stride[i + 1] == 0) << i;
-    }
-    if (stride[0] != int64_t(sizeof(Out)) || (dense_inputs | repeated) != all ||
-        !dense_any(dense_inputs, f, data, n, std::make_integer_sequence<unsigned, all + 1>{})) {
-      strided(f, data, stride, n, Indices{});
-    }
+template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
+  if constexpr (requires { typename F::Copies; }) {
+    if constexpr ((std::is_same_v<Compute<Out>, Compute<In>> && ...)) return nullptr;
   }
-
-  // The loop whose inputs are dense or repeated as `mask` says; four inputs only have the dense
-  // one.
-  template <unsigned... Dense>
-  static bool dense_any(unsigned mask, const F& f, char* const* data, int64_t n,
-                        std::integer_sequence<unsigned, Dense...>) {
-    constexpr unsigned all = (1u << kInputs) - 1;
-    auto try_one = [&](auto dense_inputs) {
-      constexpr unsigned d = decltype(dense_inputs)::value;
-      if constexpr (kInputs <= 3 || d == all) {
-        if (mask != d) return false;
-        dense<d>(f, data, n, std::index_sequence_for<In...>{});
-        return true;
-      } else {
-        return false;
-      }
-    };
-    return (try_one(std::integral_constant<unsigned, Dense>{}) || ...);
-  }
-};
+  return &map_dense<F, Compute<Out>, Compute<In>...>;
+}
 
 template <class F, class Out, class... In> void map_entry(void*, const void* p) {
-  constexpr int operands = 1 + int(sizeof...(In));
-  const MapArgs& a = *static_cast<const MapArgs*>(p);
-  const F f = functor_from<F>(a.params);
-  const int last = a.ndim - 1;
-  const int64_t inner = a.ndim ? a.size[last] : 1;
-  char* base[operands];
-  for (int o = 0; o < operands; ++o) {
-    base[o] = a.data[o] ? a.data[o] : const_cast<char*>(a.value[o]);
-  }
-  int64_t stride[operands];
-  for (int o = 0; o < operands; ++o) stride[o] = a.ndim && a.data[o] ? a.stride[o][last] : 0;
-  constexpr int64_t grain = 16384;
-
-  // Elements [begin, end) of the flat index space, inner run by inner run.
-  parallel_for(a.numel, grain, [&](int64_t begin, int64_t end) {
-    while (begin < end) {
-      char* data[operands];
-      int64_t rest = begin / inner, at = begin % inner;
-      for (int o = 0; o < operands; ++o) data[o] = base[o] + at * stride[o];
-      for (int d = last - 1; d >= 0 && rest; --d) {
-        const int64_t index = rest % a.size[d];
-        rest /= a.size[d];
-        for (int o = 0; o < operands; ++o) {
-          if (a.data[o]) data[o] += index * a.stride[o][d];
-        }
-      }
-      const int64_t n = std::min(inner - at, end - begin);
-      InnerLoop<F, Out, In...>::run(f, data, stride, n);
-      begin += n;
-    }
-  });
+  static constexpr Dtype types[] = {dtype_of<Out>, dtype_of<In>...};
+  map_blocks(*static_cast<const MapArgs*>(p), types, 1 + int(sizeof...(In)),
+             map_loop_of<F, Out, In...>());
 }
 
 #endif
