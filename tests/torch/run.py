@@ -1,10 +1,11 @@
 """Compares the op table, and what torch has beside ops, with PyTorch: `make test-torch`.
 
-    python tests/torch/run.py [--rows NAME,...] [--all]
+    python tests/torch/run.py [--rows NAME,...] [--samples NAME,...] [--all]
 
 PyTorch is that of the interpreter named by TORCH_PYTHON, else of .venv-torch, and is imported here
 beside flambeau. Fails on differences that differences.py does not name, and on names there that
-no longer differ. --all prints every difference, --rows looks at some rows only.
+no longer differ. --all prints every difference; --rows looks at some rows only, --samples at
+PyTorch's own samples of some operators.
 """
 
 from __future__ import annotations
@@ -54,20 +55,24 @@ def load():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", default="")
+    parser.add_argument("--samples", default="")
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     here = str(pathlib.Path(__file__).resolve().parent)
     sys.path[:] = [p for p in sys.path if p != here]
     flambeau, torch = load()
-    from tests.torch import expressions, report, walk
+    from tests.torch import expressions, report, samples, walk
     from tests.torch.library import Library
 
     ours, theirs = Library(flambeau), Library(torch, flambeau)
-    chosen = [r for r in options.rows.split(",") if r]
-    found = walk.everything(ours, theirs, chosen)
-    if not chosen:
+    rows, operators = (list(filter(None, o.split(","))) for o in (options.rows, options.samples))
+    some = bool(rows or operators)
+    found = walk.everything(ours, theirs, rows) if rows or not some else walk.Found()
+    if not some:
         expressions.into(found, ours, theirs)
-    return report.shown(found, torch.__version__, every=options.all, whole=not chosen)
+    if operators or not some:
+        samples.into(found, ours, theirs, operators)
+    return report.shown(found, torch.__version__, every=options.all, whole=not some)
 
 
 if __name__ == "__main__":
