@@ -48,3 +48,22 @@ def test_what_cannot_be_compared(torch):
         torch.testing.assert_close(torch.ones(1), [1.0])
     with pytest.raises(ValueError, match="but got no atol"):
         torch.testing.assert_close(1.0, 1.0, rtol=0.1)
+
+
+def test_make_tensor(torch, device):
+    make = torch.testing.make_tensor
+    x = make((20, 30), dtype=torch.float32, device=device)
+    assert x.shape == (20, 30) and -9 <= x.min() < -7 and 7 < x.max() <= 9
+    x = make(50, 3, dtype=torch.int64, device=device, low=-1, high=2, exclude_zero=True)
+    assert set(x.flatten().tolist()) == {-1, 1}
+    assert set(make(200, dtype=torch.uint8, device=device).tolist()) == set(range(10))
+    assert make(99, dtype=torch.bool, device=device).unique().tolist() == [False, True]
+    x = make(4, 5, dtype=torch.float64, device=device, noncontiguous=True, requires_grad=True)
+    assert x.stride() == (10, 2) and x.requires_grad and x.is_leaf
+    assert make((), dtype=torch.float16, device=device, noncontiguous=True).shape == ()
+    x = make(2, 3, 4, 4, dtype=torch.float32, memory_format=torch.channels_last)
+    assert x.is_contiguous(memory_format=torch.channels_last)
+    with pytest.raises(ValueError, match="not supported for boolean and integral"):
+        make(2, dtype=torch.int32, requires_grad=True)
+    with pytest.raises(ValueError, match="must be less than"):
+        make(2, dtype=torch.float32, low=3, high=1)

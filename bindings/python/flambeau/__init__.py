@@ -26,11 +26,13 @@ from ._functions import (
     broadcast_shapes,
     can_cast,
     get_default_dtype,
+    get_device,
     get_device_module,
     get_float32_matmul_precision,
     get_num_interop_threads,
     is_complex,
     is_floating_point,
+    is_signed,
     is_storage,
     is_tensor,
     numel,
@@ -111,7 +113,19 @@ _PACKAGES = {
     "utils",
     "version",
 }
+_NATIVE = (
+    *("affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "convolution"),
+    *("embedding", "frobenius_norm", "grid_sampler", "group_norm", "instance_norm", "kl_div"),
+    *("layer_norm", "norm_except_dim", "nuclear_norm", "poisson_nll_loss"),
+)
+_SWITCHES = (
+    *("get_deterministic_debug_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"),
+    *("is_warn_always_enabled", "set_anomaly_enabled", "set_deterministic_debug_mode"),
+    "set_warn_always",
+)
 _LAZY = {
+    **dict.fromkeys(_NATIVE, "_native"),
+    **dict.fromkeys(_SWITCHES, "_switches"),
     "save": "serialization",
     "load": "serialization",
     "manual_seed": "random",

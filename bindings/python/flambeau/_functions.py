@@ -161,3 +161,13 @@ def get_device_module(device=None):
 
     kind = "cpu" if device is None else device_type(device).type
     return importlib.import_module(f"flambeau.{kind}")
+
+
+def is_signed(input):
+    """Whether the dtype has negative numbers."""
+    return input.dtype.is_signed
+
+
+def get_device(input):
+    """The number of a tensor's GPU; -1 on the cpu."""
+    return input.get_device()

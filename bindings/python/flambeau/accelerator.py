@@ -26,6 +26,33 @@ def current_device_index():
     return cuda.current_device()
 
 
+current_device_idx = current_device_index
+
+
+def set_device_index(device, /):
+    """Makes a GPU this thread's current one."""
+    cuda.set_device(device)
+
+
+set_device_idx = set_device_index
+device_index = cuda.device
+
+
+def current_stream(device=None, /):
+    """The current stream of a GPU."""
+    return cuda.current_stream(device)
+
+
+def set_stream(stream):
+    """Makes a stream the current one of its GPU."""
+    cuda.set_stream(stream)
+
+
+def get_memory_info(device=None, /):
+    """(free, total) bytes of a GPU, as its driver says."""
+    return cuda.mem_get_info(device)
+
+
 def synchronize(device=None):
     """Waits for the work on a GPU."""
     cuda.synchronize(device)

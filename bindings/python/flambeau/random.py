@@ -58,6 +58,15 @@ class Generator:
         api.generator_set_state(self, *struct.unpack("<QQ", bytes(new_state.tolist())))
         return self
 
+    def get_offset(self):
+        """How many draws were made since the seed."""
+        return api.generator_offset(self)
+
+    def set_offset(self, offset):
+        """Goes to where so many draws were made since the seed."""
+        api.generator_set_state(self, self.initial_seed(), int(offset))
+        return self
+
     def clone_state(self):
         """Another generator in the same state."""
         return Generator(self.device).set_state(self.get_state())

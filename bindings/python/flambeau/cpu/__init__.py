@@ -17,6 +17,20 @@ def synchronize(device=None):
     """Nothing: operations on the cpu are done when they return."""
 
 
+def is_initialized():
+    """True."""
+    return True
+
+
+def current_device():
+    """Its name: there is one."""
+    return "cpu"
+
+
+def set_device(device):
+    """Nothing: there is one."""
+
+
 def __getattr__(name):
     if name == "amp":
         return _importlib.import_module(".amp", __name__)

@@ -20,6 +20,7 @@ from .memory import (
     memory_reserved,
     memory_snapshot,
     memory_stats,
+    memory_stats_as_nested_dict,
     memory_summary,
     reset_accumulated_memory_stats,
     reset_max_memory_allocated,
@@ -124,6 +125,15 @@ def is_bf16_supported(including_emulation=True):
     return True
 
 
+def ipc_collect():
+    """Frees memory that other processes have let go: none is shared with them."""
+
+
+def is_current_stream_capturing():
+    """Whether the current stream records a graph; graphs are not recorded yet."""
+    return False
+
+
 class device:
     """Makes a GPU the current one for a `with` block."""
 
@@ -167,6 +177,12 @@ _LAZY = {
 def __getattr__(name):
     if name in _LAZY:
         return getattr(_importlib.import_module("." + _LAZY[name], __name__), name)
+    if name == "default_generators":
+        from ..random import Generator
+
+        return tuple(
+            Generator._of(api.generator_default(f"cuda:{n}")) for n in range(device_count())
+        )
     if name == "amp":
         return _importlib.import_module(".amp", __name__)
     raise AttributeError(f"module 'torch.cuda' has no attribute '{name}' in flambeau")

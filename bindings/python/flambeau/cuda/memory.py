@@ -42,6 +42,18 @@ def memory_stats(device=None):
     return json.loads(text, object_pairs_hook=OrderedDict) if text else OrderedDict()
 
 
+def memory_stats_as_nested_dict(device=None):
+    """The statistics with a dictionary per part of their keys."""
+    found = {}
+    for key, value in memory_stats(device).items():
+        *groups, last = key.split(".")
+        inner = found
+        for group in groups:
+            inner = inner.setdefault(group, {})
+        inner[last] = value
+    return found
+
+
 def memory_summary(device=None, abbreviated=False):
     """The statistics as a table for people."""
     return api.memory_summary(_numbered(device), abbreviated)

@@ -1,0 +1,113 @@
+"""Functions of torch whose namesakes in `nn.functional` take their arguments otherwise: in another
+order, and modes and reductions as numbers."""
+
+from .nn import functional as F
+
+_REDUCTIONS = ("none", "mean", "sum")
+_MODES = ("bilinear", "nearest", "bicubic")
+_PADDINGS = ("zeros", "border", "reflection")
+
+
+def _word(words, number, name):
+    if isinstance(number, int) and 0 <= number < len(words):
+        return words[number]
+    choices = ", ".join(f"{i} ({word})" for i, word in enumerate(words))
+    raise ValueError(f"{name} must be one of {choices}, got {number!r}")
+
+
+def batch_norm(
+    input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+):
+    """`nn.functional.batch_norm`."""
+    given = (running_mean, running_var, weight, bias, training, momentum, eps)
+    return F.batch_norm(input, *given)
+
+
+def instance_norm(
+    input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+):
+    """`nn.functional.instance_norm`."""
+    given = (running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    return F.instance_norm(input, *given)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+    """`nn.functional.layer_norm`."""
+    return F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
+    """`nn.functional.group_norm`."""
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """`nn.functional.embedding` with the table first; -1 for no padding."""
+    padding = None if padding_idx < 0 else padding_idx
+    return F.embedding(
+        indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+    )
+
+
+def kl_div(input, target, reduction=1, *, log_target=False):
+    """`nn.functional.kl_div`; the reduction is 0 for none, 1 for the mean, 2 for the sum."""
+    reduction = _word(_REDUCTIONS, reduction, "reduction")
+    return F.kl_div(input, target, reduction=reduction, log_target=log_target)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+    """`nn.functional.binary_cross_entropy_with_logits`; the reduction is 0 for none, 1 for the
+    mean, 2 for the sum."""
+    reduction = _word(_REDUCTIONS, reduction, "reduction")
+    options = {"reduction": reduction, "pos_weight": pos_weight}
+    return F.binary_cross_entropy_with_logits(input, target, weight, **options)
+
+
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    """`nn.functional.poisson_nll_loss`; the reduction is 0 for none, 1 for the mean, 2 for the
+    sum."""
+    options = {"full": full, "eps": eps, "reduction": _word(_REDUCTIONS, reduction, "reduction")}
+    return F.poisson_nll_loss(input, target, log_input, **options)
+
+
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """`nn.functional.grid_sample`; modes 0 to 2 are bilinear, nearest and bicubic, paddings zeros,
+    border and reflection."""
+    mode = _word(_MODES, interpolation_mode, "interpolation_mode")
+    padding = _word(_PADDINGS, padding_mode, "padding_mode")
+    return F.grid_sample(input, grid, mode, padding, align_corners)
+
+
+def affine_grid_generator(theta, size, align_corners):
+    """`nn.functional.affine_grid`."""
+    return F.affine_grid(theta, size, align_corners)
+
+
+def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """A convolution over as many dimensions as `stride` has sizes, transposed or not."""
+    n = weight.dim() - 2
+    if transposed:
+        f = getattr(F, f"conv_transpose{n}d")
+        return f(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(F, f"conv{n}d")(input, weight, bias, stride, padding, dilation, groups)
+
+
+def norm_except_dim(v, pow=2, dim=0):
+    """The norm over all dimensions but one, which stay with size 1; -1 for the norm of all."""
+    if dim == -1:
+        return v.norm(pow)
+    return v.norm(pow, [d for d in range(v.dim()) if d != dim % v.dim()], keepdim=True)
+
+
+def frobenius_norm(input, dim, keepdim=False):
+    """The root of the sum of squares over one or two dimensions."""
+    return input.norm(2, dim, keepdim)
+
+
+def nuclear_norm(input, dim=(-2, -1), keepdim=False):
+    """The sum of the singular values of the matrices in two dimensions."""
+    from . import linalg
+
+    if isinstance(dim, bool):
+        dim, keepdim = (-2, -1), dim
+    return linalg.matrix_norm(input, "nuc", dim, keepdim)

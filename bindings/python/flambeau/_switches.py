@@ -1,0 +1,49 @@
+"""Switches of the whole program: warnings, determinism and anomaly detection by their older
+names."""
+
+from . import _deprecated
+from ._gen import api
+
+_MODES = ("default", "warn", "error")
+
+
+def set_warn_always(b):
+    """Whether warnings that are given once per program are given every time."""
+    _deprecated.always = bool(b)
+
+
+def is_warn_always_enabled():
+    """What `set_warn_always` set last; False at the start."""
+    return _deprecated.always
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """`use_deterministic_algorithms` by a word or a number: "default" or 0 for no, "warn" or 1 for
+    a warning, "error" or 2 for an error."""
+    mode = _MODES.index(debug_mode) if debug_mode in _MODES else debug_mode
+    if not isinstance(mode, int) or not 0 <= mode < len(_MODES):
+        raise (TypeError if not isinstance(debug_mode, (int, str)) else RuntimeError)(
+            f"invalid value of debug_mode, expected {', '.join(_MODES)} or 0 to 2, "
+            f"got {debug_mode!r}"
+        )
+    api.use_deterministic_algorithms(mode > 0, mode == 1)
+
+
+def get_deterministic_debug_mode():
+    """0, 1 or 2: see `set_deterministic_debug_mode`."""
+    if not api.are_deterministic_algorithms_enabled():
+        return 0
+    return 1 if api.is_deterministic_algorithms_warn_only_enabled() else 2
+
+
+def set_anomaly_enabled(mode, check_nan=True):
+    """`autograd.set_detect_anomaly` without its context manager."""
+    api.set_detect_anomaly(bool(mode and check_nan))
+
+
+def is_anomaly_enabled():
+    """Whether backward passes look for NaN."""
+    return api.detect_anomaly_enabled()
+
+
+is_anomaly_check_nan_enabled = is_anomaly_enabled
