@@ -1,0 +1,113 @@
+"""Attention whose scores a function of the program changes, and whose mask is a function.
+
+Such a function is called once, with indices that broadcast to [batch, heads, queries, keys], in
+place of torch's scalars: what selects with `torch.where` and indexes tensors works as it does
+there. Nothing is fused: the scores are kept as one tensor."""
+
+import math
+from typing import NamedTuple
+
+import flambeau as torch
+
+from .block_mask import (
+    BlockMask,
+    and_masks,
+    create_block_mask,
+    create_mask,
+    noop_mask,
+    or_masks,
+    places,
+)
+
+__all__ = [
+    "AuxOutput",
+    "AuxRequest",
+    "BlockMask",
+    "and_masks",
+    "create_block_mask",
+    "create_mask",
+    "flex_attention",
+    "noop_mask",
+    "or_masks",
+]
+
+
+class AuxRequest(NamedTuple):
+    """Which of a softmax's by-products `flex_attention` returns."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """What `AuxRequest` asked for, [batch, heads, queries]: the logarithm of the sum of the
+    exponentials of the scores, and their maximum."""
+
+    lse: torch.Tensor = None
+    max_scores: torch.Tensor = None
+
+
+def _checked(query, key, value, enable_gqa, block_mask):
+    shapes = f"{tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}"
+    if not query.dim() == key.dim() == value.dim() == 4:
+        raise NotImplementedError(f"query, key, and value must be 4D tensors, got {shapes}")
+    if not query.dtype is key.dtype is value.dtype:
+        raise ValueError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype}, key.dtype: {key.dtype}, and value.dtype: {value.dtype} instead."
+        )
+    if key.shape[:3] != value.shape[:3] or query.size(-1) != key.size(-1):
+        raise ValueError(f"the sizes of query, key and value do not fit: {shapes}")
+    if not enable_gqa and query.size(1) != key.size(1):
+        raise ValueError(
+            "Expect query and key/value to have the same number of heads but got "
+            f"Hq={query.size(1)} and Hkv={key.size(1)}. Try setting enable_gqa=True for GQA."
+        )
+    if query.size(1) % key.size(1):
+        raise ValueError(
+            "Expect number of query heads to be a multiple of kv heads for GQA but got "
+            f"Hq={query.size(1)} and Hkv={key.size(1)}."
+        )
+    if key.size(0) not in (1, query.size(0)):
+        raise ValueError(f"Expect Bq == Bkv or Bkv == 1, but got {shapes}")
+    if block_mask is not None:
+        block_mask.check_lengths(query.size(2), key.size(2))
+
+
+def flex_attention(
+    query,
+    key,
+    value,
+    score_mod=None,
+    block_mask=None,
+    scale=None,
+    enable_gqa=False,
+    return_lse=False,
+    kernel_options=None,
+    *,
+    return_aux=None,
+):
+    """softmax(score_mod(scale * query keyᵀ, batch, head, q, kv)) value, over the keys that
+    `block_mask` allows; a query without any gives zeros.
+
+    query is [batch, heads, queries, features], key and value [batch or 1, heads, keys, ...];
+    `scale` is one over the root of the features unless given. With `enable_gqa` several heads of
+    the query share one of the keys. `kernel_options` are for torch's fused kernels and change
+    nothing here."""
+    _checked(query, key, value, enable_gqa, block_mask)
+    heads = query.size(1) // key.size(1)
+    key, value = (t.repeat_interleave(heads, 1) if heads > 1 else t for t in (key, value))
+    scores = query @ key.mT * (scale if scale is not None else 1 / math.sqrt(query.size(-1)))
+    at = places(scores.shape, query.device)
+    if score_mod is not None:
+        scores = score_mod(scores, *at).to(scores.dtype).expand(scores.shape)
+    if block_mask is not None:
+        scores = torch.where(block_mask.mask_mod(*at), scores, -math.inf)
+    # A row of -inf has no softmax; its gradient must not be NaN either.
+    empty = (scores == -math.inf).all(-1, keepdim=True)
+    weights = torch.where(empty, 0.0, torch.where(empty, 0.0, scores).softmax(-1))
+    out = weights.to(value.dtype) @ value
+    if return_aux is not None:
+        lse = scores.logsumexp(-1) if return_aux.lse else None
+        return out, AuxOutput(lse, scores.amax(-1) if return_aux.max_scores else None)
+    return (out, scores.logsumexp(-1)) if return_lse else out

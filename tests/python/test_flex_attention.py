@@ -1,0 +1,119 @@
+"""flex_attention: scores and masks as functions, against scaled_dot_product_attention and against
+numbers of torch."""
+
+import math
+
+import pytest
+
+
+@pytest.fixture
+def flex(torch):
+    from flambeau.nn.attention import flex_attention
+
+    return flex_attention
+
+
+def qkv(torch, device, heads=2, queries=5, keys=7, **options):
+    torch.manual_seed(4)
+    sizes = ((heads, queries), (heads, keys), (heads, keys))
+    return [torch.randn(2, h, n, 8, device=device, **options) for h, n in sizes]
+
+
+def causal(b, h, q, kv):
+    return q >= kv
+
+
+def test_without_functions_it_is_attention(torch, device, flex):
+    q, k, v = qkv(torch, device)
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    assert torch.allclose(flex.flex_attention(q, k, v), expected, atol=1e-6)
+    out, lse = flex.flex_attention(q, k, v, scale=0.5, return_lse=True)
+    assert torch.allclose(lse, (0.5 * q @ k.mT).logsumexp(-1), atol=1e-6)
+    aux = flex.flex_attention(q, k, v, return_aux=flex.AuxRequest(max_scores=True))[1]
+    assert aux.lse is None and aux.max_scores.shape == (2, 2, 5)
+
+
+def test_masks(torch, device, flex):
+    q, k, v = qkv(torch, device, queries=7)
+    mask = flex.create_block_mask(causal, None, None, 7, 7, device=device)
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert torch.allclose(flex.flex_attention(q, k, v, block_mask=mask), expected, atol=1e-6)
+    documents = torch.tensor([0, 0, 1, 1, 1, 2, 2], device=device)
+
+    def same(b, h, q, kv):
+        return documents[q] == documents[kv]
+
+    mask = flex.create_block_mask(flex.and_masks(causal, same), 2, 2, 7, 7, device=device)
+    dense = flex.create_mask(flex.and_masks(causal, same), 2, 2, 7, 7, device=device)
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=dense)
+    assert torch.allclose(flex.flex_attention(q, k, v, block_mask=mask), expected, atol=1e-6)
+    either = flex.create_mask(flex.or_masks(causal, same), None, None, 7, 7, device=device)
+    at = torch.arange(7, device=device)
+    same_document = documents[:, None] == documents
+    assert torch.equal(either[0, 0], (at[:, None] >= at) | same_document)
+    assert flex.create_mask(flex.noop_mask, None, None, 2, 2).all()
+
+
+def test_scores_and_their_gradients(torch, device, flex):
+    q, k, v = qkv(torch, device, dtype=torch.float64, requires_grad=True)
+    slopes = torch.tensor([0.5, 0.25], device=device, dtype=torch.float64, requires_grad=True)
+
+    def alibi(score, b, h, q, kv):
+        return score + slopes[h] * (kv - q)
+
+    out = flex.flex_attention(q, k, v, score_mod=alibi)
+    at_q, at_k = torch.arange(5, device=device), torch.arange(7, device=device)
+    bias = slopes[:, None, None] * (at_k - at_q[:, None])
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+    assert torch.allclose(out, expected)
+    for got, want in zip(
+        torch.autograd.grad(out.square().sum(), (q, k, v, slopes)),
+        torch.autograd.grad(expected.square().sum(), (q, k, v, slopes)),
+    ):
+        assert torch.allclose(got, want)
+
+
+def test_a_query_without_keys_gives_zeros(torch, device, flex):
+    q, k, v = qkv(torch, device, requires_grad=True)
+    mask = flex.create_block_mask(lambda b, h, q, kv: (q > 0) & (kv < 3), None, None, 5, 7, device)
+    out, lse = flex.flex_attention(q, k, v, block_mask=mask, return_lse=True)
+    assert not out[:, :, 0].any() and lse[0, 0, 0] == -math.inf and out[:, :, 1:].all()
+    assert all(g.isfinite().all() for g in torch.autograd.grad(out.sum(), (q, k, v)))
+
+
+def test_heads_are_shared_when_asked(torch, device, flex):
+    q = qkv(torch, device, heads=4)[0]
+    _, k, v = qkv(torch, device, heads=2)
+    out = flex.flex_attention(q, k, v, enable_gqa=True)
+    expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    assert torch.allclose(out, expected, atol=1e-6)
+    with pytest.raises(ValueError, match="same number of heads"):
+        flex.flex_attention(q, k, v)
+
+
+def test_blocks(torch, flex):
+    """Of 300 places: torch's blocks; those of the last row are cut, so that none is full."""
+    mask = flex.create_block_mask(causal, None, None, 300, 300)
+    assert mask.shape == (1, 1, 300, 300) and mask.BLOCK_SIZE == (128, 128)
+    assert mask.kv_num_blocks.tolist() == [[[1, 1, 3]]]
+    assert mask.kv_indices[0, 0, 1].tolist() == [1, 0, 2]
+    assert mask.full_kv_num_blocks.tolist() == [[[0, 1, 0]]]
+    assert mask.to_dense().tolist() == [[[[1, 0, 0], [1, 1, 0], [1, 1, 1]]]]
+    assert mask.sparsity() == pytest.approx(100 / 3)
+    assert str(mask) == (
+        "BlockMask(shape=(1, 1, 300, 300), sparsity=33.33%,\n(0, 0)\n░░    \n██░░  \n░░░░░░\n)"
+    )
+    assert mask.to("cpu").numel() == 90000
+
+
+def test_what_does_not_fit_is_refused(torch, flex):
+    q, k, v = qkv(torch, "cpu")
+    with pytest.raises(NotImplementedError, match="4D"):
+        flex.flex_attention(q[0], k, v)
+    with pytest.raises(ValueError, match="same dtype"):
+        flex.flex_attention(q.double(), k, v)
+    mask = flex.create_block_mask(causal, None, None, 7, 7)
+    with pytest.raises(RuntimeError, match=r"create_block_mask\(mask_mod, B, H, 5, 7\)"):
+        flex.flex_attention(q, k, v, block_mask=mask)
+    with pytest.raises(RuntimeError, match="callable"):
+        flex.and_masks(causal, 3)
