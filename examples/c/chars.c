@@ -48,7 +48,8 @@ static text read_text(const char *path) {
   t.size = (size_t)size;
   if (t.size < 2 * WINDOW) fail(path, "is too short to learn from (less than 128 bytes)");
   t.bytes = malloc(t.size);
-  if (!t.bytes || fread(t.bytes, 1, t.size, file) != t.size || fclose(file)) fail(path, "read");
+  if (!t.bytes || fread(t.bytes, 1, t.size, file) != t.size || fclose(file))
+    fail(path, "cannot be read");
   return t;
 }
 
@@ -109,6 +110,7 @@ static flam_module *load_model(const char *path, flam_device device) {
   flam_tensor *vocabulary = flam_state_get(state, "vocabulary");
   flam_module *model;
   check();
+  if (flam_tensor_numel(vocabulary) > 256) fail(path, "has more characters than there are bytes");
   model = new_model(vocabulary, device);
   flam_module_load_state_dict(model, state, 1);
   check();
