@@ -275,7 +275,7 @@ class Emitter:
         for f in chosen:
             if len(f.outs) > 1 and f.result["kind"] == "status":
                 names = tuple(p.name.removeprefix("out_") for p in f.outs)
-                torch_name = next(s.rpartition(".")[2] for s in f.spellings)
+                torch_name = f.spellings[0].split(".", 1)[1].replace(".", "_")  # linalg_qr
                 self.emit(f'_R_{f.name} = _result("{torch_name}", {names!r})')
         self.emit("", "")
         for f in chosen:

@@ -74,8 +74,6 @@ def test_errors(torch, func, x):
         func.grad(lambda x: x, argnums=1)(x)
     with pytest.raises(RuntimeError, match="should be a tuple: .output, aux."):
         func.grad(lambda x: x.sum(), has_aux=True)(x)
-    with pytest.raises(NotImplementedError, match="vmap"):
-        func.vmap(lambda x: x)
 
 
 def test_functional_call(torch, func, device):

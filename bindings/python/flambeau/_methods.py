@@ -11,7 +11,8 @@ def _by_flag(plain):
             args, named["unbiased"] = args[1:], args[0]
         if "unbiased" in named and len(args) < 2:
             named["correction"] = int(named.pop("unbiased"))
-        return plain(input, *args, **named)
+        made = plain(input, *args, **named)
+        return tuple(made) if isinstance(made, tuple) else made  # these have no names in torch
 
     moment.__name__ = moment.__qualname__ = plain.__name__
     moment.__doc__ = plain.__doc__

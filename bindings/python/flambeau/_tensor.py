@@ -424,7 +424,7 @@ class Tensor(metaclass=_TensorMeta):
         """On another device or in another dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`,
         `to(tensor)`."""
         for value in args:
-            if value.__class__ is dtype_type:
+            if isinstance(value, dtype_type):
                 dtype = value
             elif value.__class__ is type:
                 dtype = dtype_of(value)

@@ -71,6 +71,63 @@ _ALIASES = {
 NAMES = {**{d._name: d for d in DTYPES}, **_ALIASES}
 
 
+class _ForeignDtype(dtype):
+    """A dtype of torch's that no tensor here can have: programs keep tables of all of them. Its
+    number in the ABI is what every use asks for, and that fails."""
+
+    __slots__ = ()
+
+    def __init__(self, name, itemsize, floating, signed):
+        self._name, self.itemsize, self.is_floating_point, self.is_signed = (
+            name,
+            itemsize,
+            floating,
+            signed,
+        )
+        self._numpy = self._letter = None
+
+    @property
+    def _code(self):
+        from ._errors import UnsupportedError
+
+        raise UnsupportedError(
+            f"{self!r} is unsupported: flambeau's tensors have the dtypes "
+            + ", ".join(d._name for d in DTYPES)
+        )
+
+    @property
+    def is_complex(self):
+        return self._name.startswith("complex")
+
+    def to_real(self):
+        real = {"complex32": float16, "complex64": float32, "complex128": float64}
+        return real.get(self._name, self)
+
+
+_FOREIGN = [
+    _ForeignDtype(name, size, floating, signed)
+    for name, size, floating, signed in (
+        ("complex32", 4, False, True),
+        ("complex64", 8, False, True),
+        ("complex128", 16, False, True),
+        ("uint16", 2, False, False),
+        ("uint32", 4, False, False),
+        ("uint64", 8, False, False),
+        ("float8_e4m3fn", 1, True, True),
+        ("float8_e4m3fnuz", 1, True, True),
+        ("float8_e5m2", 1, True, True),
+        ("float8_e5m2fnuz", 1, True, True),
+        ("float8_e8m0fnu", 1, True, False),
+        ("float4_e2m1fn_x2", 1, True, True),
+        ("qint8", 1, False, True),
+        ("quint8", 1, False, False),
+        ("qint32", 4, False, True),
+    )
+]
+NAMES.update({d._name: d for d in _FOREIGN})
+NAMES.update(chalf=NAMES["complex32"], cfloat=NAMES["complex64"], cdouble=NAMES["complex128"])
+
+
 def _dtype_named(name):
     return NAMES[name]
 
@@ -169,7 +226,7 @@ def device_code(value):
 
 def dtype_of(value):
     """A dtype from what a `dtype=` argument may be: a dtype, or Python's int, float or bool."""
-    if value.__class__ is dtype:
+    if value.__class__ is dtype or isinstance(value, dtype) and value._code:
         return value
     found = {int: "int64", float: "float64", bool: "bool"}.get(value)
     if found is None:

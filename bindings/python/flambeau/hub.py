@@ -7,13 +7,13 @@ import importlib.util
 import os
 import re
 import sys
-import urllib.parse
 import urllib.request
+from urllib.parse import urlparse  # torch.hub has this name, and programs import it from there
 
 from ._errors import UnsupportedError
 
 _folder = None
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
 def get_dir():
@@ -105,9 +105,9 @@ def load_state_dict_from_url(
 
     model_dir = model_dir or os.path.join(get_dir(), "checkpoints")
     os.makedirs(model_dir, exist_ok=True)
-    name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    name = file_name or os.path.basename(urlparse(url).path)
     path = os.path.join(model_dir, name)
     if not os.path.exists(path):
-        marked = _HASH.search(name) if check_hash else None
+        marked = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, marked.group(1) if marked else None, progress)
     return load_file(path, map_location=map_location, weights_only=weights_only)

@@ -9,7 +9,9 @@ from ..autograd import grad as _gradients
 from ..autograd.functional import _zeros
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
 from ._call import functional_call
+from ._ensemble import replace_all_batch_norm_modules_, stack_module_state
 from ._trees import flatten, mapped
+from ._vmap import vmap
 
 __all__ = [
     "functional_call",
@@ -19,6 +21,9 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "linearize",
+    "replace_all_batch_norm_modules_",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]
@@ -209,6 +214,11 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return (*result, _settled(aux, inputs.own, recording)) if has_aux else result
 
 
+def linearize(func, *primals):
+    """The value of `func`, and the function that multiplies its Jacobian there with tangents."""
+    return func(*primals), lambda *tangents: jvp(func, primals, tangents)[1]
+
+
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
     """The function that returns the Jacobian of `func`, one backward pass per element of its
     output."""
@@ -249,11 +259,3 @@ def hessian(func, argnums=0):
 def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error"):
     """The same matrix as `jacrev`, and by the same backward passes: there is no forward mode."""
     return jacrev(func, argnums, has_aux=has_aux)
-
-
-def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """Unsupported."""
-    raise NotImplementedError(
-        "torch.func.vmap is not supported; write the batch dimension out, or loop over it and "
-        "stack the results"
-    )

@@ -6,8 +6,8 @@ graphs) is refused."""
 import builtins
 import warnings
 
-from ._errors import UnsupportedError
-from .nn.modules.module import Module
+from .._errors import UnsupportedError
+from ..nn.modules.module import Module
 
 _told = set()
 

@@ -1,0 +1,169 @@
+"""`vmap`: a function of one example as a function of a batch.
+
+The function is called once per example and the results are stacked, so every operation works, in
+any nesting with the transforms of this package, and gradients flow through; it is as fast as that
+loop, and no faster. How random numbers may be used is checked as torch does."""
+
+from .._gen import ops
+from .._tensor import Tensor
+from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """The function that maps `func` over a dimension of its arguments.
+
+    - `in_dims`: the mapped dimension of every argument, as one int, or nested like the arguments;
+      None where an argument is the same for every example.
+    - `out_dims`: where the batch stands in the results, one int or one per result; None for a
+      result that no example changes.
+    - `randomness`: "error", "different" (each example draws its own numbers) or "same".
+    - `chunk_size`: as in torch, for memory; examples go one by one here, so it changes nothing.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+            f"{randomness}"
+        )
+    if chunk_size is not None and not chunk_size > 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    name = getattr(func, "__name__", repr(func))
+
+    def mapped(*args, **kwargs):
+        leaves, spec = tree_flatten(args)
+        dims = _input_dims(in_dims, args, leaves, name)
+        size = _batch_size(leaves, dims)
+        slices = [leaf if d is None else leaf.unbind(d) for leaf, d in zip(leaves, dims)]
+        draws = _Draws(randomness)
+        results = []
+        for i in range(size):
+            own = [s if d is None else s[i] for s, d in zip(slices, dims)]
+            results.append(draws.watch(func, tree_unflatten(own, spec), kwargs))
+        return _stacked(results, out_dims, name)
+
+    mapped.__name__ = name
+    mapped.__doc__ = getattr(func, "__doc__", None)
+    return mapped
+
+
+def _spread(dims, tree):
+    """One dimension per leaf of `tree`, from dimensions that may stand for whole branches; None
+    where the two do not fit."""
+    if dims is None or isinstance(dims, int):
+        return [dims] * len(tree_leaves(tree))
+    if isinstance(dims, dict):
+        fits = isinstance(tree, dict) and dims.keys() == tree.keys()
+        pairs = [(dims[k], v) for k, v in tree.items()] if fits else None
+    else:
+        fits = isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list))
+        pairs = list(zip(dims, tree)) if fits and len(dims) == len(tree) else None
+    parts = pairs and [_spread(d, t) for d, t in pairs]
+    if pairs is None or None in parts:
+        return None
+    return sum(parts, [])
+
+
+def _input_dims(in_dims, args, leaves, name):
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
+            "trying to vmap over a function with no inputs. The latter is unsupported."
+        )
+    where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            where + "expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}."
+        )
+    dims = _spread(in_dims, args)
+    if dims is None:
+        raise ValueError(
+            where + "in_dims is not compatible with the structure of `inputs`; give one int or "
+            "None per argument, or per leaf of it"
+        )
+    checked = []
+    for leaf, d in zip(leaves, dims):
+        if d is not None and not isinstance(leaf, Tensor):
+            raise ValueError(
+                where + f"Got in_dim={d} for an input but the input is of type {type(leaf)}. We "
+                "cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+            )
+        if d is not None and not -leaf.dim() <= d < leaf.dim():
+            raise ValueError(
+                where + f"Got in_dim={d} for some input, but that input is a Tensor of "
+                f"dimensionality {leaf.dim()} so expected in_dim to satisfy "
+                f"-{leaf.dim()} <= in_dim < {leaf.dim()}."
+            )
+        checked.append(None if d is None else d % leaf.dim())
+    return checked
+
+
+def _batch_size(leaves, dims):
+    sizes = [leaf.shape[d] for leaf, d in zip(leaves, dims) if d is not None]
+    if not sizes:
+        raise ValueError("vmap: at least one input must be mapped, but every in_dim is None")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    if sizes[0] == 0:
+        raise RuntimeError(
+            "vmap: the mapped dimension has size 0: no call of the function says what shape its "
+            "results have; leave the call out where the batch is empty"
+        )
+    return sizes[0]
+
+
+class _Draws:
+    """What the default generator does in the calls of the examples."""
+
+    def __init__(self, randomness):
+        from ..random import get_rng_state, set_rng_state
+
+        self.rule, self.state, self.set_state = randomness, get_rng_state, set_rng_state
+        self.start = get_rng_state() if randomness != "different" else None
+
+    def watch(self, func, args, kwargs):
+        if self.rule == "different":
+            return func(*args, **kwargs)
+        self.set_state(self.start)
+        result = func(*args, **kwargs)
+        if self.rule == "error" and not ops.TORCH["equal"](self.state(), self.start):
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use "
+                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
+                "operation out of vmap"
+            )
+        return result
+
+
+def _stacked(results, out_dims, name):
+    flat = [tree_flatten(r) for r in results]
+    spec = flat[0][1]
+    dims = _spread(out_dims, results[0])
+    if dims is None and isinstance(out_dims, tuple) and len(out_dims) == len(flat[0][0]) == 1:
+        dims = list(out_dims)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+            f"the structure of the results; there are {len(flat[0][0])}"
+        )
+    return tree_unflatten([_column(flat, k, d, name) for k, d in enumerate(dims)], spec)
+
+
+def _column(flat, k, d, name):
+    """Result `k` of every example as one tensor."""
+    column = [leaves[k] for leaves, _ in flat]
+    for value in column:
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}"
+            )
+    if d is not None:
+        return ops.TORCH["stack"](column, d)
+    if any(value is not column[0] and not value.equal(column[0]) for value in column):
+        raise ValueError(
+            f"vmap({name}, ...): result {k} is not the same for every example, so its out_dim "
+            "can't be None"
+        )
+    return column[0]

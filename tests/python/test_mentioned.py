@@ -1,0 +1,87 @@
+"""Names that programs mention and seldom use: they exist, and where flambeau cannot do what they
+stand for, the call says so."""
+
+import copy
+import pickle
+
+import pytest
+
+
+def test_dtypes_that_no_tensor_has(torch):
+    for name in ("complex64", "complex128", "uint16", "uint64", "float8_e4m3fn", "qint8"):
+        kind = getattr(torch, name)
+        assert isinstance(kind, torch.dtype) and repr(kind) == "torch." + name
+        assert kind == kind and kind != torch.float32
+        assert pickle.loads(pickle.dumps(kind)) is kind and copy.deepcopy(kind) is kind
+        for use in (
+            lambda: torch.zeros(2, dtype=kind),
+            lambda: torch.ones(2).to(kind),
+            lambda: torch.ones(2).to(dtype=kind),
+            lambda: torch.tensor([1.0], dtype=kind),
+            lambda: torch.ones(2).type(kind),
+        ):
+            with pytest.raises(NotImplementedError, match=f"torch.{name} is unsupported"):
+                use()
+    assert torch.cfloat is torch.complex64 and torch.cfloat.is_complex
+    assert torch.cfloat.to_real() is torch.float32
+    assert torch.uint32.itemsize == 4 and torch.float8_e5m2.is_floating_point
+    assert torch.iinfo(torch.uint64).max == 2**64 - 1
+
+
+def test_safetensors_own_package_can_read_our_dtypes(torch):
+    table = {torch.float32: 4, torch.complex64: 8, torch.float8_e5m2: 1, torch.uint16: 2}
+    assert table[torch.float32] == 4 and len(table) == 4
+
+
+def test_fx_is_mentioned_not_done(torch):
+    @torch.fx.wrap
+    def leaf(x):
+        return x
+
+    assert leaf(3) == 3
+    module = torch.nn.Linear(2, 2)
+    assert not isinstance(module, torch.fx.GraphModule)
+    for use in (
+        lambda: torch.fx.symbolic_trace(module),
+        lambda: torch.fx.Tracer().trace(module),
+        lambda: torch.fx.GraphModule(module, None),
+        lambda: torch.onnx.export(module, torch.ones(2), "x.onnx"),
+    ):
+        with pytest.raises(NotImplementedError, match="is unsupported"):
+            use()
+
+
+def test_modules_that_programs_import_from(torch):
+    from flambeau.functional import einsum, split
+    from flambeau.hub import HASH_REGEX, download_url_to_file, urlparse  # noqa: F401
+    from flambeau.jit.annotations import List
+
+    assert einsum is torch.einsum and split is torch.split and List[int]
+    assert HASH_REGEX.search("resnet18-f37072fd.pth").group(1) == "f37072fd"
+
+
+def test_stance_of_the_compiler(torch):
+    @torch.compiler.set_stance("force_eager")
+    def double(x):
+        return 2 * x
+
+    assert double(2) == 4
+    with torch.compiler.set_stance("default"):
+        assert double(3) == 6
+    with pytest.raises(RuntimeError, match="invalid torch.compile stance"):
+        torch.compiler.set_stance("x")
+
+
+def test_tensors_exchange_what_they_are(torch):
+    a, b = torch.ones(2), torch.nn.Parameter(torch.zeros(3))
+    a.note = "first"
+    torch.utils.swap_tensors(a, b)
+    assert isinstance(a, torch.nn.Parameter) and a.shape == (3,) and a.requires_grad
+    assert type(b) is torch.Tensor and b.note == "first" and b.tolist() == [1, 1]
+
+
+def test_several_results_print_as_torchs(torch):
+    x = torch.eye(2)
+    assert repr(torch.linalg.qr(x)).startswith("torch.return_types.linalg_qr(\nQ=tensor(")
+    assert repr(x.max(0)).startswith("torch.return_types.max(\nvalues=tensor(")
+    assert type(torch.std_mean(x)) is tuple and type(torch.var_mean(x, 0)) is tuple

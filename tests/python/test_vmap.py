@@ -1,0 +1,94 @@
+"""`torch.func.vmap` and what stands on it: per-example gradients, ensembles."""
+
+import pytest
+
+
+@pytest.fixture
+def x(torch, device):
+    return torch.arange(12.0, device=device).view(3, 4)
+
+
+def test_dimensions(torch, x):
+    vmap = torch.func.vmap
+    assert torch.vmap is vmap
+    assert vmap(torch.dot)(x, x).tolist() == [14, 126, 366]
+    assert vmap(torch.Tensor.sum, in_dims=1)(x).tolist() == [12, 15, 18, 21]
+    assert vmap(lambda a, b: a * b, in_dims=(0, None))(x, x[0]).equal(x * x[0])
+    assert vmap(lambda a: a * 2, out_dims=1)(x).equal(2 * x.T)
+    first, second = vmap(lambda a: (a, a.sum()), out_dims=(-1, 0))(x)
+    assert first.equal(x.T) and second.equal(x.sum(1))
+    tree = {"x": x, "scale": torch.full((), 2.0, device=x.device)}
+    scaled = vmap(lambda d: d["x"] * d["scale"], in_dims=({"x": 0, "scale": None},))(tree)
+    assert scaled.equal(2 * x)
+    product = vmap(vmap(lambda a, b: a * b, in_dims=(None, 0)), in_dims=(0, None))
+    assert product(x[0], x[1]).equal(torch.outer(x[0], x[1]))
+
+
+def test_gradients_of_examples(torch, x):
+    w = torch.linspace(-1, 1, 4, device=x.device)
+
+    def loss(w, a):
+        return (w * a).sin().sum()
+
+    each = torch.vmap(torch.func.grad(loss), in_dims=(None, 0))(w, x)
+    assert torch.allclose(each, (w * x).cos() * x)
+    leaf = w.clone().requires_grad_()
+    torch.vmap(loss, in_dims=(None, 0))(leaf, x).sum().backward()
+    assert torch.allclose(leaf.grad, each.sum(0))
+
+
+def test_ensemble(torch, device):
+    models = [torch.nn.Linear(4, 2).to(device) for _ in range(3)]
+    params, buffers = torch.func.stack_module_state(models)
+    assert list(params) == ["weight", "bias"] and buffers == {}
+    assert params["weight"].is_leaf and params["weight"].requires_grad
+    batch = torch.randn(5, 4, device=device)
+
+    def run(params, buffers, batch):
+        return torch.func.functional_call(models[0], (params, buffers), batch)
+
+    got = torch.vmap(run, in_dims=(0, 0, None))(params, buffers, batch)
+    assert got.shape == (3, 5, 2)
+    for one, model in zip(got, models):
+        assert torch.allclose(one, model(batch), atol=1e-6)
+    got.sum().backward()
+    assert params["weight"].grad.shape == (3, 2, 4)
+
+
+def test_randomness(torch):
+    x = torch.zeros(3, 5)
+
+    def noisy(a):
+        return a + torch.rand(5)
+
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error"):
+        torch.vmap(noisy)(x)
+    same = torch.vmap(noisy, randomness="same")(x)
+    assert same[0].equal(same[1]) and same[0].equal(same[2])
+    different = torch.vmap(noisy, randomness="different")(x)
+    assert not different[0].equal(different[1])
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda v, x: v(lambda a: a)(3), "non-Tensor arguments"),
+        (lambda v, x: v(lambda a: a, in_dims=5)(x), "dimensionality 2"),
+        (lambda v, x: v(lambda a: a, in_dims="x")(x), "to be int or a"),
+        (lambda v, x: v(lambda a: a, in_dims=(0, 0))(x), "not compatible with the structure"),
+        (lambda v, x: v(lambda a: (a, a), out_dims=(0,))(x), "not compatible with the structure"),
+        (lambda v, x: v(lambda a, b: a)(x, x[:2]), r"same size.*got sizes \[3, 2\]"),
+        (lambda v, x: v(lambda a: 3)(x), "must only return Tensors"),
+        (lambda v, x: v(lambda: 1)(), "got no inputs"),
+        (lambda v, x: v(lambda a: a, out_dims=None)(x), "out_dim can't be None"),
+        (lambda v, x: v(lambda a: a, chunk_size=0)(x), "chunk_size"),
+    ],
+)
+def test_errors(torch, x, call, text):
+    with pytest.raises(ValueError, match=text):
+        call(torch.vmap, x)
+
+
+def test_linearize(torch, x):
+    value, product = torch.func.linearize(torch.sin, x)
+    assert value.equal(x.sin()) and torch.allclose(product(torch.ones_like(x)), x.cos())
