@@ -2,7 +2,7 @@
 // planner moves it last and copies what is not dense there.
 //
 //   run_row("softmax", kSoftmax, dtype, dim, {out_row(y), row(x)})                   kLogSoftmax
-//       alike
+//       alike; the former with {1}: rows of -infinity become 0
 //   run_row("softmax", kSoftmaxBackward, dtype, dim, {out_row(dx), row(dy), row(y)})
 //       kLogSoftmaxBackward alike
 //   run_row("layer_norm", kLayerNorm, dtype, 1, {out_row(y), out_each(mean), out_each(rstd),

@@ -7,18 +7,19 @@
 namespace flambeau::FLAM_TARGET {
 
 template <class T> struct Softmax {
+  double masked;  // not 0: rows of -infinity become 0, as attention's do
   template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
     using V = Compute<T>;
     const T* x = operand<T>(a, 1, row);
     T* y = operand<T>(a, 0, row);
-    const V top = r.greatest([&](int64_t i) { return load(x + i); });
+    V top = r.greatest([&](int64_t i) { return load(x + i); });
+    if (masked != 0 && top == -V(__builtin_huge_val())) top = 0;
+    const auto scale_of = [&](auto sum) { return masked != 0 && sum == 0 ? V(0) : V(1 / sum); };
     if constexpr (std::is_same_v<T, V>) {  // the output can hold the exponentials meanwhile
-      const auto sum = r.sum([&](int64_t i) { return y[i] = exp(V(load(x + i) - top)); });
-      const V scale = V(1 / sum);
+      const V scale = scale_of(r.sum([&](int64_t i) { return y[i] = exp(V(load(x + i) - top)); }));
       r.each([&](int64_t i) { y[i] *= scale; });
     } else {
-      const auto sum = r.sum([&](int64_t i) { return exp(V(load(x + i) - top)); });
-      const V scale = V(1 / sum);
+      const V scale = scale_of(r.sum([&](int64_t i) { return exp(V(load(x + i) - top)); }));
       r.each([&](int64_t i) { y[i] = narrow<T>(exp(V(load(x + i) - top)) * scale); });
     }
   }

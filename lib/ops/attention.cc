@@ -1,9 +1,10 @@
-// Attention: scores, softmax and a weighted sum, composed of products, so that gradients of any
-// order follow; and the form with several heads and projections.
+// Attention: scores, softmax and a weighted sum, by tiles, or composed of products where weights
+// are dropped or wanted; and the form with several heads and projections.
 #include <cmath>
 #include <tuple>
 
 #include "base/error.h"
+#include "ops/attention_tiles.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -30,19 +31,31 @@ Tensor safe_softmax(const Tensor& scores) {
   return masked_fill(weights, none, num(0.0));
 }
 
-Two attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added, double dropped,
-           double scale, bool safe) {
+Tensor weights_of(const Tensor& q, const Tensor& k, const Tensor& added, double scale, bool safe) {
   // Both factors get the root, which keeps half types in range.
   const double root = std::sqrt(std::abs(scale));
   const Tensor left = mul(q, num(scale < 0 ? -root : root));
   Tensor scores = matmul(left, transpose(mul(k, num(root)), -2, -1));
   if (added) scores = add(scores, added);
-  Tensor weights = safe && added ? safe_softmax(scores) : softmax(scores, -1);
+  return safe && added ? safe_softmax(scores) : softmax(scores, -1);
+}
+
+Two attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added, double dropped,
+           double scale, bool safe) {
+  Tensor weights = weights_of(q, k, added, scale, safe);
   if (dropped > 0) weights = dropout(weights, dropped, true);
   return {matmul(weights, v), weights};
 }
 
 }  // namespace
+
+Tensor attention_weights(const Tensor& q, const Tensor& k, const Tensor& added, double scale) {
+  return weights_of(q, k, added, scale, true);
+}
+
+Tensor causal_mask(int64_t length, int64_t keys, Dtype dtype, Device device) {
+  return additive(later(length, keys, device), dtype);
+}
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask, double dropout_p, bool is_causal,
@@ -68,14 +81,18 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     k = repeat_interleave(k, query.size(-3) / key.size(-3), int64_t{-3});
     v = repeat_interleave(v, query.size(-3) / value.size(-3), int64_t{-3});
   }
+  const Dtype dtype = c[0].dtype();
   Tensor added = attn_mask;
-  if (is_causal) added = later(query.size(-2), key.size(-2), query.device());
   if (added && added.dtype() == Dtype::boolean) {
-    added = additive(is_causal ? added : logical_not(added), c[0].dtype());
+    added = additive(logical_not(added), dtype);
   } else if (added) {
-    added = to_dtype(added, c[0].dtype());
+    added = to_dtype(added, dtype);
   }
   const double factor = scale.value_or(1 / std::sqrt(double(query.size(-1))));
+  if (dropout_p == 0 && takes_tiles(c[0], k, v, added)) {
+    return attention_by_tiles(c[0], k, v, added, {factor, is_causal});
+  }
+  if (is_causal) added = causal_mask(query.size(-2), key.size(-2), dtype, query.device());
   return std::get<0>(attend(c[0], k, v, added, dropout_p, factor, true));
 }
 
@@ -88,6 +105,7 @@ struct Heads {
       &out_bias, &padding, &mask;
   double dropped;
   bool training, zero, causal;
+  bool weighed;  // the weights are wanted
 };
 
 struct Projected {
@@ -159,6 +177,17 @@ Tensor with_row(const Tensor& t, const Tensor& row) {
   return cat(both, 0);
 }
 
+Two mix(const Heads& a, const Tensor& q, const Tensor& k, const Tensor& v, int64_t keys,
+        int64_t extra) {
+  const double scale = 1 / std::sqrt(double(q.size(-1))), dropped = a.training ? a.dropped : 0;
+  const bool causal = a.causal && !a.mask && !a.padding && !extra && !a.weighed && dropped == 0;
+  const Tensor added = causal ? Tensor() : added_of(a, q, keys, extra);
+  if (!a.weighed && dropped == 0 && takes_tiles(q, k, v, added)) {
+    return {attention_by_tiles(q, k, v, added, {scale, causal}), Tensor()};
+  }
+  return attend(q, k, v, added_of(a, q, keys, extra), dropped, scale, false);
+}
+
 Two heads_of_batch(const Heads& a) {
   const int64_t e = a.query.size(2), n = a.query.size(1);
   check(a.heads > 0 && e % a.heads == 0, Code::invalid_argument, "embed_dim ", e,
@@ -182,9 +211,7 @@ Two heads_of_batch(const Heads& a) {
   }
   const Tensor q = split_heads(p.q, a.heads), k = split_heads(p.k, a.heads),
                v = split_heads(p.v, a.heads);
-  const double scale = 1 / std::sqrt(double(e / a.heads));
-  auto [mixed, weights] =
-      attend(q, k, v, added_of(a, q, keys, extra), a.training ? a.dropped : 0, scale, false);
+  const auto [mixed, weights] = mix(a, q, k, v, keys, extra);
   const Dims order{2, 0, 1, 3};
   Tensor y = reshape(permute(mixed, order), Dims{a.query.size(0), n, e});
   if (a.out_weight) y = linear(y, a.out_weight, a.out_bias);
@@ -206,11 +233,11 @@ Two heads(const Heads& a) {
   const Tensor q = unsqueeze(a.query, 1);
   const Tensor k = a.key.is_same(a.query) ? q : unsqueeze(a.key, 1);
   const Tensor v = a.value.is_same(a.key) ? k : unsqueeze(a.value, 1);
-  const auto [y, weights] =
-      heads_of_batch({q, k, v, a.heads, a.in_weight, a.in_bias, a.q_weight, a.k_weight, a.v_weight,
-                      a.bias_k, a.bias_v, a.out_weight, a.out_bias, a.padding, a.mask, a.dropped,
-                      a.training, a.zero, a.causal});
-  return {squeeze(y, Dims{1}), squeeze(weights, Dims{0})};
+  const auto [y, weights] = heads_of_batch(
+      {q,          k,          v,          a.heads,  a.in_weight,  a.in_bias,  a.q_weight,
+       a.k_weight, a.v_weight, a.bias_k,   a.bias_v, a.out_weight, a.out_bias, a.padding,
+       a.mask,     a.dropped,  a.training, a.zero,   a.causal,     a.weighed});
+  return {squeeze(y, Dims{1}), weights ? squeeze(weights, Dims{0}) : weights};
 }
 
 }  // namespace
@@ -224,9 +251,10 @@ Two multi_head_attention_weights(const Tensor& query, const Tensor& key, const T
                                  const Tensor& key_padding_mask, const Tensor& attn_mask,
                                  double dropout, bool training, bool add_zero_attn,
                                  bool is_causal) {
-  return heads({query, key, value, num_heads, in_proj_weight, in_proj_bias, q_proj_weight,
-                k_proj_weight, v_proj_weight, bias_k, bias_v, proj_weight, proj_bias,
-                key_padding_mask, attn_mask, dropout, training, add_zero_attn, is_causal});
+  return heads({query,        key,           value,         num_heads,        in_proj_weight,
+                in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight,    bias_k,
+                bias_v,       proj_weight,   proj_bias,     key_padding_mask, attn_mask,
+                dropout,      training,      add_zero_attn, is_causal,        true});
 }
 
 Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -238,9 +266,10 @@ Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor
                             const Tensor& attn_mask, double dropout, bool training,
                             bool add_zero_attn, bool is_causal) {
   return std::get<0>(
-      heads({query, key, value, num_heads, in_proj_weight, in_proj_bias, q_proj_weight,
-             k_proj_weight, v_proj_weight, bias_k, bias_v, proj_weight, proj_bias, key_padding_mask,
-             attn_mask, dropout, training, add_zero_attn, is_causal}));
+      heads({query,        key,           value,         num_heads,        in_proj_weight,
+             in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight,    bias_k,
+             bias_v,       proj_weight,   proj_bias,     key_padding_mask, attn_mask,
+             dropout,      training,      add_zero_attn, is_causal,        false}));
 }
 
 }  // namespace flambeau::ops

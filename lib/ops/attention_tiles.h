@@ -1,0 +1,24 @@
+// Attention whose scores never exist as a whole; see attention_tiles.cc.
+#pragma once
+#include "ops/call.h"
+
+namespace flambeau::ops {
+
+struct AttentionOptions {
+  double scale;
+  bool causal;  // a query sees the keys up to its own place
+};
+
+// The weights by operations of their own, for gradients of any order: softmax(scale q k' + added),
+// 0 in rows that see no key.
+Tensor attention_weights(const Tensor& q, const Tensor& k, const Tensor& added, double scale);
+// -infinity where a later key is, as `dtype`.
+Tensor causal_mask(int64_t length, int64_t keys, Dtype dtype, Device device);
+
+// Whether the tiles take these operands: up to two dimensions of batch, the same in all three, and
+// a mask (to be added; may be undefined) that broadcasts to the scores and wants no gradient.
+bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added);
+Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
+                          const AttentionOptions& options);
+
+}  // namespace flambeau::ops

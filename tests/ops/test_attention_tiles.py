@@ -1,0 +1,114 @@
+"""Attention on operands of several tiles: values and gradients against float64, threads, memory."""
+
+import flambeau as torch
+import numpy as np
+import pytest
+from attention import attend, causal
+
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 3e-5, torch.float16: 1e-2, torch.bfloat16: 8e-2}
+# Batch and heads, queries, keys, width, and whether causal: rows and batches that do not divide,
+# keys that nobody sees, one dimension of batch and none.
+CASES = [((5, 4), 150, 150, 24, True), ((3, 2), 70, 200, 8, True), ((2, 3), 200, 70, 8, True)]
+CASES += [((40,), 130, 90, 16, False), ((), 300, 300, 8, True), ((9, 8), 96, 96, 16, False)]
+
+
+def gradients(q, k, v, weights, y_slope, scale):
+    slope = y_slope @ v.swapaxes(-1, -2)
+    slope = weights * (slope - (slope * weights).sum(-1, keepdims=True)) * scale
+    return slope @ k, slope.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ y_slope
+
+
+def mask_of(kind, batch, length, keys, rng):
+    if kind == "row hidden":
+        seen = rng.random((length, keys)) < 0.7
+        seen[1] = False
+        return seen
+    if kind == "by head":
+        return rng.standard_normal((*batch, length, keys))
+    return None
+
+
+@pytest.fixture
+def size(request):
+    """Of sequences; on the emulation an eighth, where threads are slow and a tile holds them
+    all."""
+    emulated = request.config.getoption("--device") == "emu"
+    return lambda n: n // 8 if emulated else n
+
+
+@pytest.mark.parametrize("kind", ["none", "row hidden", "by head"])
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_values_and_gradients(case, dtype, kind, device, size):
+    batch, length, keys, width, is_causal = case
+    length, keys = size(length), size(keys)
+    is_causal &= kind == "none"
+    rng = np.random.default_rng(7)
+    shapes = [(*batch, n, width) for n in (length, keys, keys, length)]
+    tensors = [torch.tensor(rng.standard_normal(s)).to(dtype).to(device) for s in shapes]
+    exact = [t.cpu().double().numpy() for t in tensors]
+    mask = mask_of(kind, batch, length, keys, rng)
+    added = 0.0 if mask is None else np.where(mask, 0, -np.inf) if mask.dtype == bool else mask
+    if is_causal:
+        added = np.where(causal(length, keys), 0, -np.inf)
+    with np.errstate(invalid="ignore"):
+        y, weights = attend(*exact[:3], added)
+    want = [y, *gradients(*exact[:3], weights, exact[3], 1 / np.sqrt(width))]
+    leaves = [t.requires_grad_() for t in tensors[:3]]
+    if mask is not None:
+        mask = torch.tensor(mask)
+        mask = (mask if mask.dtype == torch.bool else mask.to(dtype)).to(device)
+    got = torch.nn.functional.scaled_dot_product_attention(
+        *leaves, attn_mask=mask, is_causal=is_causal
+    )
+    got.backward(tensors[3])
+    for name, g, w in zip("yqkv", [got, *[t.grad for t in leaves]], want):
+        g = g.detach().cpu().double().numpy()
+        limit = TOLERANCE[dtype] * max(1, np.abs(w).max())
+        assert np.abs(g - w).max() <= limit, name
+
+
+def test_a_mask_with_a_gradient(device):
+    q, k, v = (torch.randn(2, 3, 80, 8, device=device) for _ in range(3))
+    mask = torch.zeros(80, 80, device=device, requires_grad=True)
+    torch.nn.functional.scaled_dot_product_attention(q, k, v, mask).sum().backward()
+    assert mask.grad.shape == mask.shape and mask.grad.abs().max() > 0
+
+
+def test_gradient_of_the_gradient_agrees(device, size):
+    """The slope of the tiles' gradient is that of operations one by one."""
+    n = size(70)
+    shapes = [(1, 2, n, 4)] * 3
+    tensors = [torch.randn(s, dtype=torch.float64, device=device) for s in shapes]
+
+    def second(attention):
+        leaves = [t.clone().requires_grad_() for t in tensors]
+        grads = torch.autograd.grad(attention(*leaves).sin().sum(), leaves, create_graph=True)
+        return torch.autograd.grad(sum(g.cos().sum() for g in grads), leaves)
+
+    def plain(q, k, v):
+        later = torch.ones(n, n, dtype=torch.bool, device=device).triu(1)
+        scores = (q @ k.transpose(-1, -2) / 2).masked_fill(later, -torch.inf)
+        return torch.softmax(scores, -1) @ v
+
+    ours = second(lambda *t: torch.nn.functional.scaled_dot_product_attention(*t, is_causal=True))
+    for a, b in zip(ours, second(plain)):
+        assert torch.allclose(a, b, atol=1e-10)
+
+
+def test_threads_do_not_change_bits(device, size):
+    tensors = [
+        torch.randn(6, 4, size(150), 16, device=device, requires_grad=True) for _ in range(3)
+    ]
+    before, results = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            for t in tensors:
+                t.grad = None
+            y = torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=True)
+            y.square().sum().backward()
+            results.append([y.detach(), *[t.grad for t in tensors]])
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for a, b in zip(*results))
