@@ -38,6 +38,31 @@ def test_typed_constructors(torch):
     assert repr(type(torch.ones(1))) == "<class 'torch.Tensor'>"
 
 
+def test_sizes_are_any_integers(torch):
+    np = pytest.importorskip("numpy")
+    assert torch.FloatTensor(np.int64(2), 3).shape == (2, 3)
+    assert torch.LongTensor(np.int32(4)).shape == (4,)
+    assert torch.Tensor(np.array(2)).shape == (2,) and torch.Tensor(np.array([2])).tolist() == [2]
+    for value in (1.5, True, None):
+        with pytest.raises(TypeError, match="data must be a sequence"):
+            torch.FloatTensor(value)
+
+
+def test_children_under_any_key_run(torch):
+    class Blocks(torch.nn.Module):
+        def add(self, block):
+            self._modules[block] = block
+
+        def forward(self, x):
+            for block in self._modules.values():
+                x = block(x)
+            return x
+
+    blocks = Blocks()
+    blocks.add(torch.nn.Linear(2, 3))
+    assert blocks(torch.ones(1, 2)).shape == (1, 3)
+
+
 def flags(torch):
     F, x, y = torch.nn.functional, torch.ones(2), torch.zeros(2)
     classes = torch.tensor([0, 1])

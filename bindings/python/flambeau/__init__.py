@@ -85,8 +85,11 @@ from math import e, inf, nan, pi  # noqa: E402
 newaxis = None
 
 _PACKAGES = {
+    "_C",
+    "_dynamo",
     "accelerator",
     "amp",
+    "ao",
     "as_torch",
     "autograd",
     "backends",
@@ -100,10 +103,12 @@ _PACKAGES = {
     "fx",
     "hub",
     "jit",
+    "library",
     "multiprocessing",
     "linalg",
     "nn",
     "onnx",
+    "ops",
     "optim",
     "overrides",
     "profiler",

@@ -317,16 +317,29 @@ def arange(
     return made if out is None else out.resize_(made.shape).copy_(made)
 
 
+def _as_size(value):
+    """The int that a size is, of Python's or NumPy's integers; None of anything else."""
+    if isinstance(value, (bool, Tensor)) or not hasattr(value, "__index__"):
+        return None
+    try:
+        return value.__index__()
+    except TypeError:  # an array of several
+        return None
+
+
 def legacy_tensor(data, cls, dtype, device):
     """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, `torch.LongTensor(...)`: sizes or values, no
     inference."""
     dtype = dtype or (_FLOAT32 if cls is None else api.get_default_dtype())
     if not data:
         return ops.TORCH["empty"]((0,), dtype=dtype, device=device)
-    if all(isinstance(n, int) and not isinstance(n, bool) for n in data):
-        return ops.TORCH["empty"](data, dtype=dtype, device=device)
+    sizes = [_as_size(n) for n in data]
+    if None not in sizes:
+        return ops.TORCH["empty"](sizes, dtype=dtype, device=device)
     if len(data) > 1:
         raise TypeError("new() takes sizes, or one sequence, array or tensor")
+    if isinstance(data[0], (bool, float)) or data[0] is None:
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
     if isinstance(data[0], Tensor):
         if data[0].dtype is not dtype:
             raise TypeError(f"expected {dtype} (got {data[0].dtype})")

@@ -16,13 +16,14 @@ _folder = None
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 
 
+def _get_torch_home():  # a private name of torch's that packages call
+    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+
+
 def get_dir():
     """Where downloads are kept: `set_dir`, TORCH_HOME/hub, or ~/.cache/torch/hub."""
-    if _folder is not None:
-        return _folder
-    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
-    home = os.getenv("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return _folder if _folder is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d):
@@ -70,6 +71,23 @@ def load(repo_or_dir, model, *args, source="github", trust_repo=None, **kwargs):
     for option in "force_reload", "verbose", "skip_validation":
         kwargs.pop(option, None)
     return _entry_point(repo_or_dir, model, source)(*args, **kwargs)
+
+
+def _bar(total=None, disable=False, unit=None, **settings):
+    """Of tqdm, where that is not installed, what downloads need: flambeau's own bar."""
+    from .utils.progress import Progress
+
+    return Progress(total or 0, unit, out=None if disable else sys.stderr)
+
+
+def __getattr__(name):
+    if name != "tqdm":  # packages take it from torch.hub
+        raise AttributeError(f"module 'torch.hub' has no attribute '{name}' in flambeau")
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return _bar
+    return tqdm
 
 
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):

@@ -77,6 +77,15 @@ def script_if_tracing(fn):
     return fn
 
 
+def _overload_method(fn):
+    """The method itself: the last definition of a name is the one that runs."""
+    return fn
+
+
+_overload = _overload_method
+_script_if_tracing = script_if_tracing  # torchvision's spelling
+
+
 def export(fn):
     """The method itself."""
     return fn

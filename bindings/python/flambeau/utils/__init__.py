@@ -23,6 +23,7 @@ def __getattr__(name):
         "data",
         "dlpack",
         "hooks",
+        "model_zoo",
         "plot",
         "progress",
         "tensorboard",

@@ -26,7 +26,8 @@ def mirror(module):
 def sync(module, name):
     """Repeats what is now registered under `name`."""
     handle = mirror(module)
-    api.module_remove(handle, name)
+    if isinstance(name, str):
+        api.module_remove(handle, name)
     for group in "_parameters", "_buffers", "_modules":
         if name in module.__dict__[group]:
             _put(handle, module, group, name)
@@ -34,7 +35,7 @@ def sync(module, name):
 
 def _put(handle, module, group, name):
     value = module.__dict__[group][name]
-    if value is None:
+    if value is None or not isinstance(name, str):  # `_modules[block] = block` is seen, too
         return
     try:
         if group == "_parameters":

@@ -1,11 +1,20 @@
-"""`torch.onnx`: writing ONNX files is unsupported and says so."""
+"""`torch.onnx`: writing ONNX files is unsupported and says so. What packages register for it when
+they are imported is taken, and never asked for."""
 
-from ._errors import UnsupportedError
+from .._errors import UnsupportedError
 
 
 def is_in_onnx_export():
     """Whether the program is being exported: never."""
     return False
+
+
+def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
+    """Taken, and never asked for."""
+
+
+def unregister_custom_op_symbolic(symbolic_name, opset_version):
+    """Nothing is kept."""
 
 
 def _refused(name):

@@ -1,0 +1,179 @@
+"""`torch.library`: operations of a program's own, with a gradient and a form per kind of device.
+
+`custom_op` runs the function below autograd, as torch does, and is found under `torch.ops`. What
+torch needs for its compiler (fake results, schemas) is accepted and kept, and nothing reads it."""
+
+import inspect
+
+from . import ops as _ops
+from ._errors import UnsupportedError
+from ._tensor import Tensor
+from .autograd import no_grad
+from .autograd.function import Function
+
+
+def _flat(values):
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+class CustomOpDef:
+    """A function as an operation; what `custom_op` returns."""
+
+    def __init__(self, name, fn, device_types=None):
+        if name.count("::") != 1 or name.startswith("::") or name.endswith("::"):
+            raise ValueError(f"custom_op(): the name is 'namespace::name', but {name!r} was given")
+        self._qualname, self._init_fn = name, fn
+        self._parameters = inspect.signature(fn)
+        self._by_device, self._backward, self._setup, self._fake = {}, None, None, None
+        self.__name__, self.__doc__ = getattr(fn, "__name__", name), fn.__doc__
+        self._devices = _listed(device_types)
+        _ops._define(name, self)
+
+    def __repr__(self):
+        return f"<CustomOpDef({self._qualname})>"
+
+    @property
+    def default(self):
+        """The overload that operations without overloads have: itself."""
+        return self
+
+    # ---- what belongs to the operation
+
+    def register_kernel(self, device_types, fn=None, /):
+        """Another function for tensors of these kinds of devices."""
+        if fn is None:
+            return lambda found: self.register_kernel(device_types, found)
+        for kind in _listed(device_types) or (None,):
+            self._by_device[kind] = fn
+        return fn
+
+    def register_autograd(self, backward, /, *, setup_context=None):
+        """`backward(ctx, *grads)` gives a gradient or None per input; `setup_context(ctx, inputs,
+        output)` keeps what it needs."""
+        self._backward, self._setup = backward, setup_context
+
+    def register_fake(self, fn, /):
+        """Kept; results are always computed."""
+        self._fake = fn
+        return fn
+
+    def register_vmap(self, func=None):
+        """Not needed: `vmap` calls the operation per example."""
+        return func if func is not None else lambda found: found
+
+    # ---- calls
+
+    def _kernel(self, values):
+        for value in _flat(values):
+            if isinstance(value, Tensor):
+                kind = value.device.type
+                found = self._by_device.get(kind) or self._by_device.get(None)
+                if found is None and self._devices is not None and kind not in self._devices:
+                    raise NotImplementedError(
+                        f"Could not run '{self._qualname}' on device {kind}: it was defined for "
+                        f"{', '.join(self._devices)}; add a function with register_kernel"
+                    )
+                return found or self._init_fn
+        return self._init_fn
+
+    def __call__(self, *args, **kwargs):
+        bound = self._parameters.bind(*args, **kwargs)
+        bound.apply_defaults()
+        values = tuple(bound.arguments.values())
+        if self._backward is None:
+            return self._run(values)
+        return _function_of(self).apply(*values)
+
+    def _run(self, values):
+        names = self._parameters.parameters.values()
+        args = [v for v, p in zip(values, names) if p.kind is not p.KEYWORD_ONLY]
+        named = {p.name: v for v, p in zip(values, names) if p.kind is p.KEYWORD_ONLY}
+        with no_grad():
+            return self._kernel(values)(*args, **named)
+
+
+def _listed(device_types):
+    return (device_types,) if isinstance(device_types, str) else device_types
+
+
+def _function_of(op):
+    class Custom(Function):
+        @staticmethod
+        def forward(ctx, *values):
+            result = op._run(values)
+            if op._setup is not None:
+                op._setup(ctx, values, result)
+            return result
+
+        @staticmethod
+        def backward(ctx, *grads):
+            return op._backward(ctx, *grads)
+
+    Custom.__name__ = Custom.__qualname__ = op.__name__
+    return Custom
+
+
+def custom_op(
+    name, fn=None, /, *, mutates_args=(), device_types=None, schema=None, tags=None, opaque=None
+):
+    """Makes a function an operation named `namespace::name`; as a decorator without `fn`."""
+    if fn is None:
+        return lambda found: CustomOpDef(name, found, device_types)
+    return CustomOpDef(name, fn, device_types)
+
+
+def _op(op):
+    if isinstance(op, CustomOpDef):
+        return op
+    space, _, name = str(op).partition("::")
+    found = _ops._namespace(space)._found.get(name.partition(".")[0])
+    if found is None:
+        raise RuntimeError(f"operator {op} does not exist")
+    return found
+
+
+def register_kernel(op, device_types, func=None, /, *, lib=None):
+    """`CustomOpDef.register_kernel`, by the operation's name."""
+    return _op(op).register_kernel(device_types, func)
+
+
+def register_autograd(op, backward, /, *, setup_context=None, lib=None):
+    """`CustomOpDef.register_autograd`, by the operation's name."""
+    _op(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
+    """`CustomOpDef.register_fake`, by the operation's name."""
+    if func is None:
+        return lambda found: register_fake(op, found)
+    if isinstance(op, CustomOpDef):
+        op.register_fake(func)
+    return func  # of an operation that is not defined here, too: nothing asks for it
+
+
+def register_vmap(op, func=None, /, *, lib=None):
+    """Not needed: `vmap` calls the operation per example."""
+    return func if func is not None else lambda found: found
+
+
+def _refused(name):
+    def refuse(*args, **kwargs):
+        raise UnsupportedError(
+            f"torch.library.{name} is unsupported: flambeau has no dispatcher and no compiler; "
+            "define the operation with torch.library.custom_op"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Unsupported: see this module."
+    return refuse
+
+
+Library = _refused("Library")
+define = _refused("define")
+impl = _refused("impl")
+triton_op = _refused("triton_op")
+wrap_triton = _refused("wrap_triton")

@@ -1,0 +1,77 @@
+"""Operations of a program's own: `torch.library.custom_op` and `torch.ops`."""
+
+import pytest
+
+
+def test_an_operation_with_a_gradient(torch, device):
+    calls = []
+
+    @torch.library.custom_op("mine::scaled_sin", mutates_args=())
+    def scaled_sin(x: torch.Tensor, scale: float = 2.0) -> torch.Tensor:
+        calls.append(torch.is_grad_enabled())
+        return scale * x.sin()
+
+    x = torch.linspace(0, 1, 4, device=device).requires_grad_()
+    assert not scaled_sin(x).requires_grad and calls == [False]  # below autograd, as in torch
+
+    def setup(ctx, inputs, output):
+        x, ctx.scale = inputs
+        ctx.save_for_backward(x)
+
+    def backward(ctx, grad):
+        return grad * ctx.scale * ctx.saved_tensors[0].cos(), None
+
+    scaled_sin.register_autograd(backward, setup_context=setup)
+    y = torch.ops.mine.scaled_sin(x, scale=3.0)
+    y.sum().backward()
+    assert torch.allclose(y, 3 * x.sin()) and torch.allclose(x.grad, 3 * x.cos())
+    assert torch.ops.mine.scaled_sin.default(x, 3.0).equal(y)
+
+
+def test_a_form_per_device(torch, device):
+    op = torch.library.custom_op("mine::where", lambda x: x + 1, mutates_args=())
+    x = torch.zeros(2, device=device)
+    assert op(x).tolist() == [1, 1]
+    torch.library.register_kernel("mine::where", x.device.type, lambda x: x + 2)
+    assert op(x).tolist() == [2, 2]
+    only = torch.library.custom_op(
+        "mine::elsewhere", lambda x: x, mutates_args=(), device_types="tpu"
+    )
+    with pytest.raises(NotImplementedError, match="'mine::elsewhere' on device .*defined for tpu"):
+        only(x)
+
+
+def test_what_is_refused(torch):
+    with pytest.raises(ValueError, match="namespace::name"):
+        torch.library.custom_op("name", lambda x: x, mutates_args=())
+    with pytest.raises(AttributeError, match="torch.ops.mine"):
+        torch.ops.mine.nothing()
+    with pytest.raises(RuntimeError, match="mine::nothing does not exist"):
+        torch.library.register_autograd("mine::nothing", lambda ctx, grad: grad)
+    with pytest.raises(OSError, match="compiled against libtorch"):
+        torch.ops.load_library("x.so")
+    with pytest.raises(NotImplementedError, match="torch.library.Library is unsupported"):
+        torch.library.Library("mine", "IMPL")
+
+
+def test_names_that_packages_import(torch, device):
+    from flambeau._dynamo import OptimizedModule
+    from flambeau._dynamo.utils import is_compile_supported
+    from flambeau.ao.quantization import DeQuantStub, QuantStub
+    from flambeau.utils.model_zoo import load_url, tqdm
+
+    assert callable(load_url) and callable(tqdm) and not is_compile_supported("cpu")
+    assert not isinstance(torch.nn.Linear(1, 1), OptimizedModule)
+    assert torch.nn.Sequential(QuantStub(), DeQuantStub())(3) == 3
+    with pytest.raises(NotImplementedError, match="quantization.convert is unsupported"):
+        torch.ao.quantization.convert(None)
+    assert torch._C._get_tracing_state() is None
+    keys = torch._C.DispatchKey
+    kind = "cpu" if device == "cpu" else "cuda"
+    with (
+        torch.autocast(kind, torch.bfloat16),
+        torch._C._ExcludeDispatchKeyGuard(
+            torch._C.DispatchKeySet(keys.AutocastCPU) | torch._C.DispatchKeySet(keys.AutocastCUDA)
+        ),
+    ):
+        assert not torch.is_autocast_enabled(kind)
