@@ -5,18 +5,48 @@ import sys as _sys
 
 from . import bernoulli as _trials
 from . import categorical as _classes
-from . import constraints, counts, gamma, location_scale, positive
+from . import (
+    constraints,
+    continuous_bernoulli,
+    counts,
+    exp_family,
+    fisher_snedecor,
+    gamma,
+    kl,
+    location_scale,
+    positive,
+    powers,
+    relaxed,
+    transforms,
+)
 from .bernoulli import Bernoulli, Geometric
 from .categorical import Categorical, OneHotCategorical, OneHotCategoricalStraightThrough
-from .counts import Binomial, Multinomial, Poisson
+from .constraint_registry import biject_to, transform_to
+from .continuous_bernoulli import ContinuousBernoulli
+from .counts import Binomial, Multinomial, NegativeBinomial, Poisson
 from .distribution import Distribution
+from .exp_family import ExponentialFamily
+from .fisher_snedecor import FisherSnedecor
 from .gamma import Beta, Chi2, Dirichlet, Gamma, StudentT
+from .generalized_pareto import GeneralizedPareto
 from .independent import Independent
 from .kl import kl_divergence, register_kl
+from .lkj_cholesky import LKJCholesky
 from .location_scale import Cauchy, Gumbel, Laplace, Normal
+from .logistic_normal import LogisticNormal
+from .lowrank_multivariate_normal import LowRankMultivariateNormal
+from .mixture_same_family import MixtureSameFamily
 from .multivariate_normal import MultivariateNormal
-from .positive import Exponential, HalfNormal, LogNormal
+from .positive import Exponential, HalfCauchy, HalfNormal, LogNormal
+from .powers import InverseGamma, Kumaraswamy, Pareto, Weibull
+from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
+from .transformed_distribution import TransformedDistribution
+from .transforms import *  # noqa: F403
 from .uniform import Uniform
+from .von_mises import VonMises
+from .wishart import Wishart
+
+from . import kl_mixed as _pairs  # isort: skip  # every distribution is there by now
 
 __all__ = [
     "Bernoulli",
@@ -25,28 +55,50 @@ __all__ = [
     "Categorical",
     "Cauchy",
     "Chi2",
+    "ContinuousBernoulli",
     "Dirichlet",
     "Distribution",
     "Exponential",
+    "ExponentialFamily",
+    "FisherSnedecor",
     "Gamma",
+    "GeneralizedPareto",
     "Geometric",
     "Gumbel",
+    "HalfCauchy",
     "HalfNormal",
     "Independent",
+    "InverseGamma",
+    "Kumaraswamy",
+    "LKJCholesky",
     "Laplace",
     "LogNormal",
+    "LogisticNormal",
+    "LowRankMultivariateNormal",
+    "MixtureSameFamily",
     "Multinomial",
     "MultivariateNormal",
+    "NegativeBinomial",
     "Normal",
     "OneHotCategorical",
     "OneHotCategoricalStraightThrough",
+    "Pareto",
     "Poisson",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
     "StudentT",
+    "TransformedDistribution",
     "Uniform",
+    "VonMises",
+    "Weibull",
+    "Wishart",
+    "biject_to",
     "constraints",
     "kl_divergence",
     "register_kl",
+    "transform_to",
 ]
+__all__ += transforms.__all__
 
 # torch has a module per distribution; here they are other names of those that hold them.
 _MODULES = {
@@ -56,16 +108,25 @@ _MODULES = {
     "chi2": gamma,
     "dirichlet": gamma,
     "exponential": positive,
+    "fishersnedecor": fisher_snedecor,
     "geometric": _trials,
     "gumbel": location_scale,
+    "half_cauchy": positive,
     "half_normal": positive,
+    "inverse_gamma": powers,
+    "kumaraswamy": powers,
     "laplace": location_scale,
     "log_normal": positive,
     "multinomial": counts,
+    "negative_binomial": counts,
     "normal": location_scale,
     "one_hot_categorical": _classes,
+    "pareto": powers,
     "poisson": counts,
+    "relaxed_bernoulli": relaxed,
+    "relaxed_categorical": relaxed,
     "studentT": gamma,
+    "weibull": powers,
 }
 for _name, _module in _MODULES.items():
     globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = _module

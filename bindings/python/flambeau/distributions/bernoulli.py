@@ -2,13 +2,12 @@
 
 The parameter is a probability or its logit; the other one is computed on demand."""
 
-import functools
-
 import flambeau as torch
 from flambeau.nn import functional as F
 
 from . import constraints
-from .distribution import Distribution, broadcast, clamped, probs_or_logits
+from .distribution import Distribution, broadcast, clamped, lazy_property, probs_or_logits
+from .exp_family import ExponentialFamily
 
 
 class _Trial(Distribution):
@@ -26,12 +25,12 @@ class _Trial(Distribution):
     def _given(self):
         return getattr(self, self._name)
 
-    @functools.cached_property
+    @lazy_property
     def probs(self):
         """The probability of success."""
         return torch.sigmoid(self.logits)
 
-    @functools.cached_property
+    @lazy_property
     def logits(self):
         """log(probs / (1 - probs))."""
         p = clamped(self.probs)
@@ -39,13 +38,13 @@ class _Trial(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         given = self._given.expand(batch_shape)
-        return self._like(batch_shape, _name=self._name, **{self._name: given})
+        return self._like(batch_shape, _instance, _name=self._name, **{self._name: given})
 
     def _shown_parameters(self):
         return [self._name]
 
 
-class Bernoulli(_Trial):
+class Bernoulli(_Trial, ExponentialFamily):
     """1 with probability `probs`, else 0."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -73,6 +72,12 @@ class Bernoulli(_Trial):
 
     def entropy(self):
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    _mean_carrier_measure = 0
+    _natural_params = property(lambda self: (torch.logit(self.probs),))
+
+    def _log_normalizer(self, x):
+        return F.softplus(x)
 
     def enumerate_support(self, expand=True):
         values = torch.arange(2, dtype=self._given.dtype, device=self._given.device)

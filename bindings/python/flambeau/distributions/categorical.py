@@ -2,12 +2,10 @@
 
 Probabilities are normalised to sum to 1, logits so that their exponentials do."""
 
-import functools
-
 import flambeau as torch
 
 from . import constraints
-from .distribution import Distribution, clamped, probs_or_logits
+from .distribution import Distribution, clamped, lazy_property, probs_or_logits
 
 
 class _Classes(Distribution):
@@ -35,19 +33,19 @@ class _Classes(Distribution):
     _num_events = property(lambda self: self._given.size()[-1])
     param_shape = property(lambda self: self._given.size())
 
-    @functools.cached_property
+    @lazy_property
     def probs(self):
         """The classes' probabilities."""
         return torch.softmax(self.logits, -1)
 
-    @functools.cached_property
+    @lazy_property
     def logits(self):
         """The logarithms of the probabilities."""
         return clamped(self.probs).log()
 
     def expand(self, batch_shape, _instance=None):
         given = self._given.expand((*batch_shape, self._num_events))
-        return self._like(batch_shape, _name=self._name, **{self._name: given})
+        return self._like(batch_shape, _instance, _name=self._name, **{self._name: given})
 
     def _drawn(self, sample_shape):
         """Numbers of classes, sample_shape + batch_shape."""
@@ -69,7 +67,7 @@ class Categorical(_Classes):
 
     _vectors = False
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self):
         return constraints.integer_interval(0, self._num_events - 1)
 

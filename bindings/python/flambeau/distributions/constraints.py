@@ -1,5 +1,5 @@
-"""Sets that parameters and values must lie in; `check` gives a bool per element, or per vector
-where `event_dim` is 1."""
+"""Sets that parameters and values must lie in; `check` gives a bool per element, or per array of
+the last `event_dim` dimensions."""
 
 import flambeau as torch
 
@@ -22,6 +22,43 @@ class Real(Constraint):
 
     def check(self, value):
         return value == value
+
+
+class Dependent(Constraint):
+    """A set that depends on the other parameters; what is known of it without them is given."""
+
+    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        self._known = {"is_discrete": is_discrete, "event_dim": event_dim}
+
+    def _fact(self, name):
+        if self._known[name] is NotImplemented:
+            raise NotImplementedError(f".{name} cannot be determined statically")
+        return self._known[name]
+
+    is_discrete = property(lambda self: self._fact("is_discrete"))
+    event_dim = property(lambda self: self._fact("event_dim"))
+
+    def __call__(self, **known):
+        return Dependent(**{**self._known, **known})
+
+    def check(self, value):
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+class DependentProperty(property, Dependent):
+    """A property of an object that stands for a dependent set on its class."""
+
+    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        property.__init__(self, fn)
+        Dependent.__init__(self, is_discrete=is_discrete, event_dim=event_dim)
+
+    def __call__(self, fn):
+        return DependentProperty(fn, **self._known)
+
+
+def is_dependent(constraint):
+    """Whether the set depends on parameters."""
+    return isinstance(constraint, Dependent)
 
 
 class Boolean(Constraint):
@@ -85,6 +122,13 @@ class Interval(_Bounded):
         return (value >= self.lower_bound) & (value <= self.upper_bound)
 
 
+class HalfOpenInterval(Interval):
+    """Numbers from a bound on and below another."""
+
+    def check(self, value):
+        return (value >= self.lower_bound) & (value < self.upper_bound)
+
+
 class IntegerInterval(Interval):
     """Whole numbers between two bounds, which belong to it."""
 
@@ -103,6 +147,15 @@ class IntegerGreaterThan(GreaterThanEq):
         return (value % 1 == 0) & super().check(value)
 
 
+class IntegerLessThan(LessThan):
+    """Whole numbers up to a bound."""
+
+    is_discrete = True
+
+    def check(self, value):
+        return (value % 1 == 0) & (value <= self.upper_bound)
+
+
 class Simplex(Constraint):
     """Vectors of numbers that are not negative and sum to 1."""
 
@@ -110,15 +163,6 @@ class Simplex(Constraint):
 
     def check(self, value):
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
-
-
-class RealVector(Constraint):
-    """Vectors without NaN."""
-
-    event_dim = 1
-
-    def check(self, value):
-        return (value == value).all(-1)
 
 
 class OneHot(Constraint):
@@ -160,15 +204,43 @@ class LowerCholesky(LowerTriangular):
         return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-class Symmetric(Constraint):
-    """Square matrices that equal their transpose."""
+class CorrCholesky(LowerCholesky):
+    """Lower triangles with a positive diagonal and rows of length 1."""
+
+    def check(self, value):
+        tolerance = torch.finfo(value.dtype).eps * value.size(-1) * 10
+        lengths = torch.linalg.norm(value.detach(), dim=-1)
+        return super().check(value) & ((lengths - 1).abs() <= tolerance).all(-1)
+
+
+class Square(Constraint):
+    """Matrices with as many rows as columns."""
 
     event_dim = 2
 
     def check(self, value):
-        if value.shape[-1] != value.shape[-2]:
-            return torch.zeros(value.shape[:-2], dtype=torch.bool, device=value.device)
+        found = value.shape[-1] == value.shape[-2]
+        return torch.full(value.shape[:-2], found, dtype=torch.bool, device=value.device)
+
+
+class Symmetric(Square):
+    """Square matrices that equal their transpose."""
+
+    def check(self, value):
+        square = super().check(value)
+        if not square.all():
+            return square
         return torch.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
+
+
+class PositiveSemidefinite(Symmetric):
+    """Symmetric matrices without negative eigenvalues."""
+
+    def check(self, value):
+        symmetric = super().check(value)
+        if not symmetric.all():
+            return symmetric
+        return (torch.linalg.eigvalsh(value) >= 0).all(-1)
 
 
 class PositiveDefinite(Symmetric):
@@ -181,32 +253,119 @@ class PositiveDefinite(Symmetric):
         return torch.linalg.cholesky_ex(value).info == 0
 
 
-class Dependent(Constraint):
-    """A set that depends on the other parameters; not checked by itself."""
+class _Of(Constraint):
+    """A set made of another one."""
+
+    def __init__(self, base_constraint):
+        _check_constraints([base_constraint], "base_constraint")
+        self.base_constraint = base_constraint
+
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
+    event_dim = property(lambda self: self.base_constraint.event_dim)
 
 
-class IndependentConstraint(Constraint):
+def _check_constraints(found, name):
+    for each in found:
+        if not isinstance(each, Constraint):
+            raise AssertionError(f"{name} must be a Constraint, got {type(each).__name__}")
+
+
+class IndependentConstraint(_Of):
     """A set of arrays whose every element lies in `base_constraint`."""
 
-    def __init__(self, base_constraint, dims):
-        self.base_constraint, self._dims = base_constraint, dims
-        self.is_discrete = base_constraint.is_discrete
-        self.event_dim = base_constraint.event_dim + dims
+    def __init__(self, base_constraint, reinterpreted_batch_ndims):
+        super().__init__(base_constraint)
+        if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
+            raise AssertionError(
+                f"reinterpreted_batch_ndims must be an int >= 0, got {reinterpreted_batch_ndims!r}"
+            )
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    @property
+    def event_dim(self):
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value):
-        found = self.base_constraint.check(value)
-        return found.flatten(found.dim() - self._dims).all(-1)
+        found, n = self.base_constraint.check(value), self.reinterpreted_batch_ndims
+        if found.dim() < n:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return found.flatten(found.dim() - n).all(-1) if n else found
 
     def __repr__(self):
-        return f"Independent({self.base_constraint}, {self._dims})"
+        return f"IndependentConstraint({self.base_constraint}, {self.reinterpreted_batch_ndims})"
 
 
-real, boolean, simplex = Real(), Boolean(), Simplex()
-real_vector, one_hot, dependent = RealVector(), OneHot(), Dependent()
+class MixtureSameFamilyConstraint(_Of):
+    """The values that every component of a mixture takes."""
+
+    def check(self, value):
+        if value.dim() < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        found = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        batch = value.dim() - self.event_dim
+        return found.reshape((*found.shape[:batch], -1)).all(-1)
+
+    def __repr__(self):
+        return f"MixtureSameFamilyConstraint({self.base_constraint})"
+
+
+class _Parts(Constraint):
+    """A set per part of an array along `dim`."""
+
+    def __init__(self, cseq, dim=0):
+        self.cseq, self.dim = list(cseq), dim
+        _check_constraints(self.cseq, "each of cseq")
+
+    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
+    event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
+
+    def _check_dim(self, value):
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(
+                f"dim {self.dim} out of range for value with {value.dim()} dimensions"
+            )
+
+
+class Cat(_Parts):
+    """Arrays concatenated from parts of `lengths` along `dim`, each in its set."""
+
+    def __init__(self, cseq, dim=0, lengths=None):
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(cseq)})")
+
+    def check(self, value):
+        self._check_dim(value)
+        total = sum(self.lengths)
+        parts = value.narrow(self.dim, 0, total).split(self.lengths, self.dim)
+        return torch.cat([c.check(v) for c, v in zip(self.cseq, parts)], self.dim)
+
+
+class Stack(_Parts):
+    """Arrays stacked along `dim`, each in its set."""
+
+    @property
+    def event_dim(self):
+        found = max(c.event_dim for c in self.cseq)
+        return found + 1 if self.dim + found < 0 else found
+
+    def check(self, value):
+        self._check_dim(value)
+        parts = value.unbind(self.dim)
+        return torch.stack([c.check(v) for c, v in zip(self.cseq, parts)], self.dim)
+
+
+dependent, dependent_property = Dependent(), DependentProperty
+real, boolean, simplex, one_hot = Real(), Boolean(), Simplex(), OneHot()
 positive, nonnegative = GreaterThan(0.0), GreaterThanEq(0.0)
 unit_interval, nonnegative_integer = Interval(0.0, 1.0), IntegerGreaterThan(0)
+positive_integer = IntegerGreaterThan(1)
 greater_than, greater_than_eq, less_than = GreaterThan, GreaterThanEq, LessThan
-interval, integer_interval, independent = Interval, IntegerInterval, IndependentConstraint
+interval, half_open_interval, integer_interval = Interval, HalfOpenInterval, IntegerInterval
+independent, cat, stack = IndependentConstraint, Cat, Stack
+real_vector = independent(real, 1)
 lower_triangular, lower_cholesky = LowerTriangular(), LowerCholesky()
-symmetric, positive_definite = Symmetric(), PositiveDefinite()
+corr_cholesky, square, symmetric = CorrCholesky(), Square(), Symmetric()
+positive_semidefinite, positive_definite = PositiveSemidefinite(), PositiveDefinite()
 multinomial = Multinomial

@@ -1,6 +1,4 @@
-"""Distributions over counts: Poisson, Binomial, Multinomial."""
-
-import functools
+"""Distributions over counts: Poisson, Binomial, NegativeBinomial, Multinomial."""
 
 import flambeau as torch
 from flambeau.nn import functional as F
@@ -9,9 +7,11 @@ from . import constraints
 from .bernoulli import _Trial
 from .categorical import Categorical
 from .distribution import Distribution, broadcast, probs_or_logits
+from .exp_family import ExponentialFamily
+from .gamma import Gamma
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """The number of events where `rate` are expected."""
 
     arg_constraints = {"rate": constraints.nonnegative}
@@ -25,7 +25,7 @@ class Poisson(Distribution):
     mode = property(lambda self: self.rate.floor())
 
     def expand(self, batch_shape, _instance=None):
-        return self._like(batch_shape, rate=self.rate.expand(batch_shape))
+        return self._like(batch_shape, _instance, rate=self.rate.expand(batch_shape))
 
     def sample(self, sample_shape=()):
         with torch.no_grad():
@@ -36,6 +36,11 @@ class Poisson(Distribution):
             self._validate_sample(value)
         rate, value = torch.broadcast_tensors(self.rate, value)
         return torch.xlogy(value, rate) - rate - torch.lgamma(value + 1)
+
+    _natural_params = property(lambda self: (torch.log(self.rate),))
+
+    def _log_normalizer(self, x):
+        return torch.exp(x)
 
 
 class Binomial(_Trial):
@@ -56,7 +61,11 @@ class Binomial(_Trial):
         setattr(self, self._name, given)
         Distribution.__init__(self, given.size(), (), validate_args)
 
-    support = property(lambda self: constraints.IntegerInterval(0, self.total_count))
+    support = constraints.dependent_property(
+        lambda self: constraints.integer_interval(0, self.total_count),
+        is_discrete=True,
+        event_dim=0,
+    )
     mean = property(lambda self: self.total_count * self.probs)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
     param_shape = property(lambda self: self._given.size())
@@ -68,7 +77,9 @@ class Binomial(_Trial):
 
     def expand(self, batch_shape, _instance=None):
         given = {self._name: self._given.expand(batch_shape), "_name": self._name}
-        return self._like(batch_shape, total_count=self.total_count.expand(batch_shape), **given)
+        return self._like(
+            batch_shape, _instance, total_count=self.total_count.expand(batch_shape), **given
+        )
 
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -102,6 +113,45 @@ class Binomial(_Trial):
         return ["total_count", self._name]
 
 
+class NegativeBinomial(_Trial):
+    """The number of successes before `total_count` failures, each trial a success with
+    probability `probs`: a Poisson variable whose rate is a gamma variable."""
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    def __init__(self, total_count, probs=None, logits=None, validate_args=None):
+        Binomial.__init__(self, total_count, probs, logits, validate_args)
+
+    mean = property(lambda self: self.total_count * self.logits.exp())
+    variance = property(lambda self: self.mean / torch.sigmoid(-self.logits))
+    param_shape = property(lambda self: self._given.size())
+
+    @property
+    def mode(self):
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
+
+    expand = Binomial.expand
+    _shown_parameters = Distribution._shown_parameters
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            rate = Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
+            return torch.poisson(rate.sample(sample_shape))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        n = self.total_count
+        trials = n * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)
+        ways = torch.lgamma(n + value) - torch.lgamma(1.0 + value) - torch.lgamma(n)
+        return trials + torch.where(n + value == 0, 0.0, ways)
+
+
 class Multinomial(Distribution):
     """How often each category comes up in `total_count` draws."""
 
@@ -120,13 +170,13 @@ class Multinomial(Distribution):
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
     param_shape = property(lambda self: self._categorical.param_shape)
 
-    @functools.cached_property
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self):
-        return constraints.Multinomial(self.total_count)
+        return constraints.multinomial(self.total_count)
 
     def expand(self, batch_shape, _instance=None):
         inner = self._categorical.expand(batch_shape)
-        return self._like(batch_shape, total_count=self.total_count, _categorical=inner)
+        return self._like(batch_shape, _instance, total_count=self.total_count, _categorical=inner)
 
     def sample(self, sample_shape=()):
         with torch.no_grad():

@@ -1,9 +1,21 @@
 """What all distributions share: batch and event shapes, checks of parameters and values, and the
 operations that a distribution may leave out."""
 
+import functools
+
 import flambeau as torch
 
 from . import constraints
+
+
+class lazy_property(functools.cached_property):  # noqa: N801: torch's name
+    """A value computed once, with its history even where the first use wants none."""
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        with torch.enable_grad():
+            return super().__get__(instance, owner)
 
 
 class Distribution:
@@ -35,7 +47,8 @@ class Distribution:
     def _check_parameters(self):
         for name, constraint in self.arg_constraints.items():
             # A parameter computed from another one on demand is right if that one is.
-            if isinstance(constraint, constraints.Dependent) or name not in self.__dict__:
+            lazy = isinstance(getattr(type(self), name, None), lazy_property)
+            if constraints.is_dependent(constraint) or (lazy and name not in self.__dict__):
                 continue
             value = getattr(self, name)
             if not constraint.check(value).all():
@@ -114,9 +127,18 @@ class Distribution:
         """The same distribution with its batch expanded."""
         raise NotImplementedError
 
-    def _like(self, batch_shape, **parameters):
+    def _get_checked_instance(self, cls, _instance=None):
+        """The object that `expand` fills in: a kind with an `__init__` of its own makes it."""
+        if _instance is None and type(self).__init__ is not cls.__init__:
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ "
+                "method must also define a custom .expand() method."
+            )
+        return type(self).__new__(type(self)) if _instance is None else _instance
+
+    def _like(self, batch_shape, _instance=None, **parameters):
         """A distribution of the same kind with other parameters, which are known to be valid."""
-        made = type(self).__new__(type(self))
+        made = type(self).__new__(type(self)) if _instance is None else _instance
         made.__dict__.update(parameters)
         Distribution.__init__(made, batch_shape, self._event_shape, validate_args=False)
         made._validate_args = self._validate_args
@@ -158,6 +180,11 @@ class Distribution:
 
 def _shown(value):
     return str(value.item()) if value.dim() == 0 else str(value)
+
+
+def sum_rightmost(value, dims):
+    """The sum over the last `dims` dimensions."""
+    return value.flatten(value.dim() - dims).sum(-1) if dims else value
 
 
 def broadcast(*values):

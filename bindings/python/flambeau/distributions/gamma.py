@@ -9,6 +9,7 @@ import flambeau as torch
 
 from . import constraints
 from .distribution import Distribution, broadcast
+from .exp_family import ExponentialFamily
 
 
 def gamma_variable(concentration, shape):
@@ -17,7 +18,7 @@ def gamma_variable(concentration, shape):
     return drawn.clamp(min=torch.finfo(drawn.dtype).tiny)
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The gamma distribution: waiting times for `concentration` events at `rate` per unit."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -34,7 +35,7 @@ class Gamma(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         concentration, rate = self.concentration.expand(batch_shape), self.rate.expand(batch_shape)
-        return self._like(batch_shape, concentration=concentration, rate=rate)
+        return self._like(batch_shape, _instance, concentration=concentration, rate=rate)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -52,6 +53,12 @@ class Gamma(Distribution):
         a = self.concentration
         return a - self.rate.log() + torch.lgamma(a) + (1 - a) * torch.digamma(a)
 
+    _mean_carrier_measure = 0
+    _natural_params = property(lambda self: (self.concentration - 1, -self.rate))
+
+    def _log_normalizer(self, x, y):
+        return torch.lgamma(x + 1) - (x + 1) * torch.log(-y)
+
 
 class Chi2(Gamma):
     """The sum of squares of `df` standard normal variables."""
@@ -67,7 +74,7 @@ class Chi2(Gamma):
         return ["df"]
 
 
-class Beta(Distribution):
+class Beta(ExponentialFamily):
     """The share of the first of two gamma variables in their sum."""
 
     arg_constraints = {
@@ -102,7 +109,7 @@ class Beta(Distribution):
     def expand(self, batch_shape, _instance=None):
         first = self.concentration1.expand(batch_shape)
         second = self.concentration0.expand(batch_shape)
-        return self._like(batch_shape, concentration1=first, concentration0=second)
+        return self._like(batch_shape, _instance, concentration1=first, concentration0=second)
 
     def rsample(self, sample_shape=()):
         return self._dirichlet().rsample(sample_shape)[..., 0]
@@ -115,11 +122,16 @@ class Beta(Distribution):
     def entropy(self):
         return self._dirichlet().entropy()
 
+    _natural_params = property(lambda self: (self.concentration1, self.concentration0))
 
-class Dirichlet(Distribution):
+    def _log_normalizer(self, x, y):
+        return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
+
+
+class Dirichlet(ExponentialFamily):
     """Shares of gamma variables with given concentrations in their sum."""
 
-    arg_constraints = {"concentration": constraints.IndependentConstraint(constraints.positive, 1)}
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
 
@@ -149,7 +161,7 @@ class Dirichlet(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         shape = torch.Size((*batch_shape, *self._event_shape))
-        return self._like(batch_shape, concentration=self.concentration.expand(shape))
+        return self._like(batch_shape, _instance, concentration=self.concentration.expand(shape))
 
     def rsample(self, sample_shape=()):
         drawn = gamma_variable(self.concentration, self._extended_shape(sample_shape))
@@ -168,6 +180,11 @@ class Dirichlet(Distribution):
         constant = torch.lgamma(a).sum(-1) - torch.lgamma(total)
         slopes = ((a - 1) * torch.digamma(a)).sum(-1)
         return constant - (k - total) * torch.digamma(total) - slopes
+
+    _natural_params = property(lambda self: (self.concentration,))
+
+    def _log_normalizer(self, x):
+        return torch.lgamma(x).sum(-1) - torch.lgamma(x.sum(-1))
 
 
 class StudentT(Distribution):
@@ -200,7 +217,7 @@ class StudentT(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         parameters = {n: getattr(self, n).expand(batch_shape) for n in ("df", "loc", "scale")}
-        return self._like(batch_shape, **parameters)
+        return self._like(batch_shape, _instance, **parameters)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)

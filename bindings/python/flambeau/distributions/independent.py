@@ -3,7 +3,7 @@
 import flambeau as torch
 
 from . import constraints
-from .distribution import Distribution
+from .distribution import Distribution, sum_rightmost
 
 
 class Independent(Distribution):
@@ -28,14 +28,13 @@ class Independent(Distribution):
     mode = property(lambda self: self.base_dist.mode)
     variance = property(lambda self: self.base_dist.variance)
 
-    @property
+    @constraints.dependent_property
     def support(self):
         base, n = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(base, n) if n else base
 
     def _summed(self, values):
-        n = self.reinterpreted_batch_ndims
-        return values.flatten(values.dim() - n).sum(-1) if n else values
+        return sum_rightmost(values, self.reinterpreted_batch_ndims)
 
     def expand(self, batch_shape, _instance=None):
         inner = (*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims])

@@ -1,4 +1,5 @@
-"""Kullback-Leibler divergences, looked up by the kinds of the two distributions."""
+"""Kullback-Leibler divergences, looked up by the kinds of the two distributions, and those of two
+of one kind; those of two kinds are in `kl_mixed`."""
 
 import math
 
@@ -6,13 +7,16 @@ import flambeau as torch
 
 from .bernoulli import Bernoulli, Geometric
 from .categorical import Categorical, OneHotCategorical
+from .continuous_bernoulli import ContinuousBernoulli
 from .counts import Binomial, Poisson
-from .distribution import Distribution
+from .distribution import Distribution, sum_rightmost
+from .exp_family import ExponentialFamily
 from .gamma import Beta, Dirichlet, Gamma
 from .independent import Independent
-from .location_scale import Laplace, Normal
-from .multivariate_normal import MultivariateNormal, _solved
-from .positive import Exponential, HalfNormal, LogNormal
+from .location_scale import EULER, Cauchy, Gumbel, Laplace, Normal
+from .positive import Exponential, HalfNormal
+from .powers import Pareto
+from .transformed_distribution import TransformedDistribution
 from .uniform import Uniform
 
 _found = {}
@@ -48,15 +52,60 @@ def _normal(p, q):
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
 
 
-@register_kl(LogNormal, LogNormal)
-def _log_normal(p, q):
-    return _normal(p, q)
-
-
 @register_kl(HalfNormal, HalfNormal)
 def _half_normal(p, q):
-    ratio = (p.scale / q.scale) ** 2
-    return 0.5 * (ratio - 1 - ratio.log())
+    return _normal(p.base_dist, q.base_dist)
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p, q):
+    # What is the same function of both does not change the divergence.
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p, q):
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed "
+            "using Bregman divergences"
+        )
+    given, found, slopes = p._normalizer_and_slopes()
+    others = q._natural_params
+    terms = [
+        sum_rightmost((theirs - mine) * slope, mine.dim() - found.dim())
+        for mine, theirs, slope in zip(given, others, slopes)
+    ]
+    return q._log_normalizer(*others) - found - sum(terms)
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p, q):
+    distance = (p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2
+    return distance.log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p, q):
+    ratio, distance = p.scale / q.scale, (p.loc - q.loc) / q.scale
+    tail = (torch.lgamma(1 + ratio) - distance).exp()
+    return -ratio.log() + distance + ratio * EULER + tail - (1 + EULER)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p, q):
+    ratio = q.alpha / p.alpha
+    found = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return torch.where(p.scale < q.scale, math.inf, found)
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p, q):
+    own = p._cont_bern_log_norm() + torch.log1p(-p.probs)
+    other = q._cont_bern_log_norm() + torch.log1p(-q.probs)
+    return p.mean * (p.logits - q.logits) + own - other
 
 
 @register_kl(Laplace, Laplace)
@@ -144,16 +193,3 @@ def _dirichlet(p, q):
 @register_kl(Beta, Beta)
 def _beta(p, q):
     return _dirichlet(p._dirichlet(), q._dirichlet())
-
-
-@register_kl(MultivariateNormal, MultivariateNormal)
-def _multivariate_normal(p, q):
-    if p.event_shape != q.event_shape:
-        raise ValueError(
-            "KL-divergence between two Multivariate Normals with different event shapes cannot be "
-            "computed"
-        )
-    spread = torch.linalg.solve_triangular(q._tril, p._tril, upper=False).pow(2).sum((-2, -1))
-    distance = _solved(q._tril, q.loc - p.loc).pow(2).sum(-1)
-    sizes = q._half_log_det() - p._half_log_det()
-    return sizes + 0.5 * (spread + distance - p.event_shape[0])

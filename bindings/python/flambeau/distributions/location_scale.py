@@ -9,8 +9,9 @@ import flambeau as torch
 
 from . import constraints
 from .distribution import Distribution, broadcast
+from .exp_family import ExponentialFamily
 
-_EULER = 0.57721566490153286061
+EULER = 0.57721566490153286061
 
 
 class LocationScale(Distribution):
@@ -26,7 +27,7 @@ class LocationScale(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         loc, scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
-        return self._like(batch_shape, loc=loc, scale=scale)
+        return self._like(batch_shape, _instance, loc=loc, scale=scale)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -53,7 +54,7 @@ def open_uniform(shape, like):
     return torch.rand(shape, **like).clamp(min=tiny)
 
 
-class Normal(LocationScale):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution with mean `loc` and standard deviation `scale`."""
 
     _standard_entropy = 0.5 + 0.5 * math.log(2 * math.pi)
@@ -70,6 +71,18 @@ class Normal(LocationScale):
 
     def _standard_cdf(self, z):
         return 0.5 * (1 + torch.erf(z * math.sqrt(0.5)))
+
+    def icdf(self, value):
+        return self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
+
+    _mean_carrier_measure = 0
+
+    @property
+    def _natural_params(self):
+        return self.loc / self.scale**2, -0.5 * self.scale**-2
+
+    def _log_normalizer(self, x, y):
+        return -0.25 * x**2 / y + 0.5 * torch.log(-math.pi / y)
 
 
 class Laplace(LocationScale):
@@ -121,9 +134,9 @@ class Cauchy(LocationScale):
 class Gumbel(LocationScale):
     """The Gumbel distribution, of the greatest of many samples."""
 
-    _standard_entropy = 1 + _EULER
+    _standard_entropy = 1 + EULER
 
-    mean = property(lambda self: self.loc + self.scale * _EULER)
+    mean = property(lambda self: self.loc + self.scale * EULER)
     mode = property(lambda self: self.loc)
     stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
     variance = property(lambda self: self.stddev**2)

@@ -1,15 +1,71 @@
-"""Normal vectors: MultivariateNormal, whose Cholesky factor carries everything."""
+"""Normal vectors: MultivariateNormal, whose Cholesky factor carries everything, and what a
+distribution with such a parameter is made of."""
 
-import functools
 import math
 
 import flambeau as torch
 
 from . import constraints
-from .distribution import Distribution
+from .distribution import Distribution, lazy_property
 
 
-class MultivariateNormal(Distribution):
+class HasScaleMatrix(Distribution):
+    """The parameter that is a covariance, its inverse or its lower Cholesky factor: one of them is
+    given, as `_name` says, and `_tril` is the factor without the batch's expansion."""
+
+    def _expanded(self, matrix):
+        n = self._event_shape[0]
+        return matrix.expand((*self._batch_shape, n, n))
+
+    @lazy_property
+    def scale_tril(self):
+        """The lower triangle."""
+        return self._expanded(self._tril)
+
+    @lazy_property
+    def covariance_matrix(self):
+        """The square of the triangle."""
+        return self._expanded(self._tril @ self._tril.mT)
+
+    @lazy_property
+    def precision_matrix(self):
+        """The inverse of the covariance."""
+        return self._expanded(torch.cholesky_inverse(self._tril))
+
+    def _half_log_det(self):
+        return self._tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def chosen(covariance_matrix, precision_matrix, scale_tril):
+    """The name and the value of the one matrix that is given."""
+    given = {
+        "covariance_matrix": covariance_matrix,
+        "precision_matrix": precision_matrix,
+        "scale_tril": scale_tril,
+    }
+    given = [(name, value) for name, value in given.items() if value is not None]
+    if len(given) != 1:
+        raise ValueError(
+            "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+        )
+    ((name, matrix),) = given
+    if matrix.dim() < 2:
+        raise ValueError(
+            f"{name} must be at least two-dimensional, with optional leading batch dimensions"
+        )
+    return name, matrix
+
+
+def factor(name, matrix):
+    """The lower Cholesky factor of the covariance."""
+    if name == "scale_tril":
+        return matrix
+    if name == "covariance_matrix":
+        return torch.linalg.cholesky(matrix)
+    return _factor_of_inverse(matrix)
+
+
+class MultivariateNormal(HasScaleMatrix):
     """Normal vectors around `loc`, with a covariance, its inverse (precision) or its lower
     Cholesky factor (`scale_tril`), of which one is given."""
 
@@ -32,57 +88,17 @@ class MultivariateNormal(Distribution):
     ):
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        given = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = {name: value for name, value in given.items() if value is not None}
-        if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((self._name, matrix),) = given.items()
-        if matrix.dim() < 2:
-            raise ValueError(
-                f"{self._name} must be at least two-dimensional, with optional leading batch "
-                "dimensions"
-            )
+        self._name, matrix = chosen(covariance_matrix, precision_matrix, scale_tril)
         batch = torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
         self._set(loc.expand((*batch, -1)), matrix.expand((*batch, -1, -1)))
         super().__init__(batch, self.loc.shape[-1:], validate_args)
-        if self._name == "scale_tril":
-            self._tril = matrix
-        elif self._name == "covariance_matrix":
-            self._tril = torch.linalg.cholesky(matrix)
-        else:
-            self._tril = _factor_of_inverse(matrix)
+        self._tril = factor(self._name, matrix)
 
     def _set(self, loc, matrix):
         self.loc = loc
         setattr(self, self._name, matrix)
 
     mean = mode = property(lambda self: self.loc)
-
-    def _expanded(self, matrix):
-        n = self._event_shape[0]
-        return matrix.expand((*self._batch_shape, n, n))
-
-    @functools.cached_property
-    def scale_tril(self):
-        """The lower triangle whose square is the covariance."""
-        return self._expanded(self._tril)
-
-    @functools.cached_property
-    def covariance_matrix(self):
-        """Expected products of distances from the mean."""
-        return self._expanded(self._tril @ self._tril.mT)
-
-    @functools.cached_property
-    def precision_matrix(self):
-        """The inverse of the covariance."""
-        return self._expanded(torch.cholesky_inverse(self._tril))
 
     @property
     def variance(self):
@@ -94,15 +110,12 @@ class MultivariateNormal(Distribution):
         matrix = getattr(self, self._name).expand((*batch_shape, n, n))
         loc = self.loc.expand((*batch_shape, n))
         given = {"loc": loc, self._name: matrix, "_name": self._name, "_tril": self._tril}
-        return self._like(batch_shape, **given)
+        return self._like(batch_shape, _instance, **given)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         normal = torch.randn(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + (self._tril @ normal.unsqueeze(-1)).squeeze(-1)
-
-    def _half_log_det(self):
-        return self._tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value):
         if self._validate_args:

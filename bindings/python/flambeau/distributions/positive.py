@@ -1,15 +1,18 @@
-"""Distributions over positive numbers: Exponential, HalfNormal, LogNormal."""
+"""Distributions over positive numbers: Exponential, HalfNormal, HalfCauchy, LogNormal."""
 
 import math
 
 import flambeau as torch
 
 from . import constraints
-from .distribution import Distribution, broadcast
-from .location_scale import Normal, open_uniform
+from .distribution import broadcast
+from .exp_family import ExponentialFamily
+from .location_scale import Cauchy, Normal, open_uniform
+from .transformed_distribution import TransformedDistribution
+from .transforms import AbsTransform, ExpTransform
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """Waiting times at `rate` events per unit of time."""
 
     arg_constraints = {"rate": constraints.positive}
@@ -25,7 +28,7 @@ class Exponential(Distribution):
     variance = property(lambda self: self.rate**-2)
 
     def expand(self, batch_shape, _instance=None):
-        return self._like(batch_shape, rate=self.rate.expand(batch_shape))
+        return self._like(batch_shape, _instance, rate=self.rate.expand(batch_shape))
 
     def rsample(self, sample_shape=()):
         like = {"dtype": self.rate.dtype, "device": self.rate.device}
@@ -47,47 +50,65 @@ class Exponential(Distribution):
     def entropy(self):
         return 1 - self.rate.log()
 
+    _mean_carrier_measure = 0
+    _natural_params = property(lambda self: (-self.rate,))
 
-class HalfNormal(Distribution):
-    """The distance from zero of a normal variable."""
+    def _log_normalizer(self, x):
+        return -torch.log(-x)
+
+
+class _Half(TransformedDistribution):
+    """The distance from zero of a symmetric variable, `base_dist`."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, scale, validate_args=None):
-        self.scale, scalars = broadcast(scale)
-        super().__init__(() if scalars else self.scale.size(), (), validate_args)
+    def __init__(self, base_distribution, validate_args):
+        super().__init__(base_distribution, AbsTransform(), validate_args=validate_args)
 
-    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
+    scale = property(lambda self: self.base_dist.scale)
     mode = property(lambda self: torch.zeros_like(self.scale))
-    variance = property(lambda self: self.scale**2 * (1 - 2 / math.pi))
-
-    def _normal(self):
-        return Normal(torch.zeros_like(self.scale), self.scale, validate_args=False)
-
-    def expand(self, batch_shape, _instance=None):
-        return self._like(batch_shape, scale=self.scale.expand(batch_shape))
-
-    def rsample(self, sample_shape=()):
-        return self._normal().rsample(sample_shape).abs()
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        found = self._normal().log_prob(value) + math.log(2)
-        return torch.where(value >= 0, found, -math.inf)
+        value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        return 2 * self._normal().cdf(value) - 1
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value):
+        return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self):
-        return self._normal().entropy() - math.log(2)
+        return self.base_dist.entropy() - math.log(2)
 
 
-class LogNormal(Distribution):
+class HalfNormal(_Half):
+    """The distance from zero of a normal variable."""
+
+    def __init__(self, scale, validate_args=None):
+        super().__init__(Normal(0, scale, validate_args=False), validate_args)
+
+    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
+    variance = property(lambda self: self.scale**2 * (1 - 2 / math.pi))
+
+
+class HalfCauchy(_Half):
+    """The distance from zero of a Cauchy variable."""
+
+    def __init__(self, scale, validate_args=None):
+        super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
+
+    mean = property(lambda self: torch.full_like(self.scale, math.inf))
+    variance = property(lambda self: self.base_dist.variance)
+
+
+class LogNormal(TransformedDistribution):
     """e to a normal variable with mean `loc` and standard deviation `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -95,9 +116,11 @@ class LogNormal(Distribution):
     has_rsample = True
 
     def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale, scalars = broadcast(loc, scale)
-        super().__init__(() if scalars else self.loc.size(), (), validate_args)
+        base = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
 
+    loc = property(lambda self: self.base_dist.loc)
+    scale = property(lambda self: self.base_dist.scale)
     mean = property(lambda self: (self.loc + self.scale**2 / 2).exp())
     mode = property(lambda self: (self.loc - self.scale**2).exp())
 
@@ -106,25 +129,5 @@ class LogNormal(Distribution):
         square = self.scale**2
         return torch.expm1(square) * (2 * self.loc + square).exp()
 
-    def _normal(self):
-        return Normal(self.loc, self.scale, validate_args=False)
-
-    def expand(self, batch_shape, _instance=None):
-        loc, scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
-        return self._like(batch_shape, loc=loc, scale=scale)
-
-    def rsample(self, sample_shape=()):
-        return self._normal().rsample(sample_shape).exp()
-
-    def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
-        return self._normal().log_prob(value.log()) - value.log()
-
-    def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
-        return self._normal().cdf(value.log())
-
     def entropy(self):
-        return self._normal().entropy() + self.loc
+        return self.base_dist.entropy() + self.loc

@@ -22,7 +22,9 @@ class Uniform(Distribution):
             "high": constraints.greater_than(self.low),
         }
 
-    support = property(lambda self: constraints.interval(self.low, self.high))
+    support = constraints.dependent_property(
+        lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0
+    )
     mean = property(lambda self: (self.high + self.low) / 2)
     mode = property(lambda self: torch.full_like(self.low, float("nan")))
     stddev = property(lambda self: (self.high - self.low) / 12**0.5)
@@ -30,7 +32,7 @@ class Uniform(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         low, high = self.low.expand(batch_shape), self.high.expand(batch_shape)
-        return self._like(batch_shape, low=low, high=high)
+        return self._like(batch_shape, _instance, low=low, high=high)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)

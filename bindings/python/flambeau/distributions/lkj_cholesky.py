@@ -1,0 +1,69 @@
+"""LKJCholesky: random correlation matrices, as their lower Cholesky factors.
+
+Source: Lewandowski, Kurowicka and Joe 2009, Generating random correlation matrices based on vines
+and extended onion method, section 3."""
+
+import math
+
+import flambeau as torch
+
+from . import constraints
+from .distribution import Distribution, broadcast
+from .gamma import Beta
+
+
+def multigammaln(a, p):
+    """The logarithm of the multivariate gamma function."""
+    halves = torch.arange(p, dtype=a.dtype, device=a.device) / 2
+    terms = torch.lgamma(a.unsqueeze(-1) - halves).sum(-1)
+    return terms + p * (p - 1) / 4 * math.log(math.pi)
+
+
+class LKJCholesky(Distribution):
+    """Factors of `dim` x `dim` correlation matrices with a density proportional to
+    det ** (concentration - 1)."""
+
+    arg_constraints = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
+
+    def __init__(self, dim, concentration=1.0, validate_args=None):
+        if dim < 2:
+            raise ValueError(
+                f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}."
+            )
+        self.dim = dim
+        self.concentration, _ = broadcast(concentration)
+        super().__init__(self.concentration.size(), (dim, dim), validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        held = {"dim": self.dim, "concentration": self.concentration.expand(batch_shape)}
+        return self._like(batch_shape, _instance, **held)
+
+    def _lengths(self):
+        """The distribution of the squared length of each row but for its last element."""
+        a = self.concentration.unsqueeze(-1)
+        free = torch.arange(self.dim, dtype=a.dtype, device=a.device).clamp(min=1) / 2
+        beta = Beta(free, a + 0.5 * (self.dim - 1) - free, validate_args=False)
+        return beta.expand((*self._batch_shape, self.dim))
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            squares = self._lengths().sample(sample_shape).unsqueeze(-1)
+            shape = self._extended_shape(sample_shape)
+            normal = torch.randn(shape, dtype=squares.dtype, device=squares.device).tril(-1)
+            tiny = torch.finfo(squares.dtype).tiny
+            # The first row has no direction: it is a zero vector and a 1.
+            norms = torch.linalg.norm(normal, dim=-1, keepdim=True).clamp(min=tiny)
+            rows = squares.sqrt() * normal / norms
+            return rows + (1 - (rows**2).sum(-1)).clamp(min=tiny).sqrt().diag_embed()
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        a, n = self.concentration, self.dim
+        diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
+        rows = torch.arange(n - 2, -1, -1, dtype=a.dtype, device=a.device)
+        found = ((2 * (a - 1).unsqueeze(-1) + rows) * diagonal.log()).sum(-1)
+        whole = a + 0.5 * (n - 1)
+        volume = multigammaln(whole - 0.5, n - 1) - torch.lgamma(whole) * (n - 1)
+        return found - (0.5 * (n - 1) * math.log(math.pi) + volume)

@@ -1,0 +1,99 @@
+"""VonMises: angles around a mean, the circle's normal distribution.
+
+Sources: Best and Fisher 1979, Efficient simulation of the von Mises distribution; Bessel functions:
+Abramowitz and Stegun, Handbook of Mathematical Functions, 9.8.1 to 9.8.4."""
+
+import math
+
+import flambeau as torch
+
+from . import constraints
+from .distribution import Distribution, broadcast, lazy_property
+
+# Polynomials in (x / 3.75)**2 of I0(x) and I1(x) / x up to 3.75, and in 3.75 / x of
+# sqrt(x) exp(-x) times either above.
+_SMALL = (
+    [1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.0360768, 0.0045813],
+    [0.5, 0.87890594, 0.51498869, 0.15084934, 0.02658733, 0.00301532, 0.00032411],
+)
+_LARGE = (
+    [
+        *(0.39894228, 0.01328592, 0.00225319, -0.00157565, 0.00916281),
+        *(-0.02057706, 0.02635537, -0.01647633, 0.00392377),
+    ],
+    [
+        *(0.39894228, -0.03988024, -0.00362018, 0.00163801, -0.01031555),
+        *(0.02282967, -0.02895312, 0.01787654, -0.00420059),
+    ],
+)
+
+
+def _polynomial(x, coefficients):
+    found = torch.zeros_like(x)
+    for c in reversed(coefficients):
+        found = found * x + c
+    return found
+
+
+def _log_bessel(x, order):
+    """log I0(x) or log I1(x) of positive numbers."""
+    small = _polynomial((x / 3.75) ** 2, _SMALL[order])
+    small = (x * small if order else small).log()
+    large = x - 0.5 * x.log() + _polynomial(3.75 / x, _LARGE[order]).log()
+    return torch.where(x < 3.75, small, large)
+
+
+class VonMises(Distribution):
+    """Angles in [-pi, pi) around `loc`, the closer the greater `concentration` is."""
+
+    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
+    support = constraints.real
+    has_rsample = False
+
+    def __init__(self, loc, concentration, validate_args=None):
+        self.loc, self.concentration, _ = broadcast(loc, concentration)
+        super().__init__(self.loc.size(), (), validate_args)
+
+    mean = mode = property(lambda self: self.loc)
+
+    @lazy_property
+    def variance(self):
+        """One minus the mean cosine of the distance from the mean."""
+        k = self.concentration
+        return 1 - (_log_bessel(k, 1) - _log_bessel(k, 0)).exp()
+
+    def expand(self, batch_shape, _instance=None):
+        held = {name: getattr(self, name).expand(batch_shape) for name in self.arg_constraints}
+        return self._like(batch_shape, _instance, **held)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        k = self.concentration
+        return k * torch.cos(value - self.loc) - math.log(2 * math.pi) - _log_bessel(k, 0)
+
+    @lazy_property
+    def _proposal(self):
+        """The parameter of the wrapped Cauchy variable that is proposed, in f64: its formula
+        cancels where the concentration is small."""
+        k = self.concentration.detach().double()
+        tau = 1 + (1 + 4 * k**2).sqrt()
+        rho = (tau - (2 * tau).sqrt()) / (2 * k)
+        return torch.where(k < 1e-5, 1 / k + k, (1 + rho**2) / (2 * rho))
+
+    def sample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        with torch.no_grad():
+            k, r = self.concentration.double(), self._proposal
+            found = torch.zeros(shape, dtype=k.dtype, device=k.device)
+            left = torch.ones(shape, dtype=torch.bool, device=k.device)
+            while left.any():
+                u = torch.rand((3, *shape), dtype=k.dtype, device=k.device)
+                z = torch.cos(math.pi * u[0])
+                f = (1 + r * z) / (r + z)
+                c = k * (r - f)
+                taken = (c * (2 - c) - u[1] > 0) | ((c / u[1]).log() + 1 - c >= 0)
+                found = torch.where(taken & left, (u[2] - 0.5).sign() * f.acos(), found)
+                left = left & ~taken
+            turned = (found + math.pi + self.loc.double()) % (2 * math.pi) - math.pi
+            return turned.to(self.loc.dtype)
