@@ -140,10 +140,16 @@ def contiguous(self, memory_format=None):
     return self.permute(orders[0]).contiguous().permute(orders[1])
 
 
+def formatted(tensor, memory_format):
+    """The tensor in the order asked for; one that is to keep its order, as it is."""
+    if memory_format in (None, preserve_format):
+        return tensor
+    return contiguous(tensor, memory_format)
+
+
 def clone(input, *, memory_format=None):
     """A copy with its own memory; laid out as the operand, or in the order asked for."""
-    found = ops._clone(input)
-    return found if memory_format in (None, preserve_format) else contiguous(found, memory_format)
+    return formatted(ops._clone(input), memory_format)
 
 
 def is_contiguous(self, memory_format=None):

@@ -447,7 +447,7 @@ class Tensor(metaclass=_TensorMeta):
                     "tensor or bool"
                 )
         found = self._moved(device, dtype, non_blocking, copy)
-        return found if memory_format is None else found.contiguous(memory_format)
+        return found if memory_format is None else _old_forms.formatted(found, memory_format)
 
     def _moved(self, device, dtype, non_blocking=False, copy=False):
         code = 0 if device is None else device_type(device)._code
@@ -463,10 +463,11 @@ class Tensor(metaclass=_TensorMeta):
         return t
 
     def cpu(self, memory_format=None):
-        return self._moved("cpu", None)
+        return _old_forms.formatted(self._moved("cpu", None), memory_format)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
-        return self._moved("cuda" if device is None else device_type(device), None, non_blocking)
+        device = "cuda" if device is None else device_type(device)
+        return _old_forms.formatted(self._moved(device, None, non_blocking), memory_format)
 
     def type(self, dtype=None, non_blocking=False):
         """The name of the tensor's type, or the tensor in another dtype."""
@@ -769,12 +770,17 @@ def _operators():
     for name, method in {**_METHODS, **_old_forms.TENSOR}.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, method)
-    for name in ("float", "double", "half", "bfloat16", "int", "long", "short", "int8", "bool"):
-        short = {"int8": "char"}.get(name, name)
-        setattr(
-            Tensor, short, lambda self, memory_format=None, _d=NAMES[name]: self._moved(None, _d)
-        )
-    Tensor.byte = lambda self, memory_format=None: self._moved(None, NAMES["uint8"])
+    for name in ("float", "double", "half", "bfloat16", "int", "long", "short", "bool"):
+        setattr(Tensor, name, _cast(NAMES[name]))
+    Tensor.char, Tensor.byte = _cast(NAMES["int8"]), _cast(NAMES["uint8"])
+
+
+def _cast(dtype):
+    def cast(self, memory_format=None):
+        found = self._moved(None, dtype)
+        return found if memory_format is None else _old_forms.formatted(found, memory_format)
+
+    return cast
 
 
 _operators()

@@ -12,9 +12,10 @@ from .._gen import ops as _ops
 _FLAGS = "size_average", "reduce", "reduction"
 # What follows the operands, in torch's order.
 _ORDER = {
-    "mse_loss": _FLAGS,
-    "l1_loss": _FLAGS,
+    "mse_loss": (*_FLAGS, "weight"),
+    "l1_loss": (*_FLAGS, "weight"),
     "smooth_l1_loss": (*_FLAGS, "beta"),
+    "huber_loss": ("reduction", "delta", "weight"),
     "cross_entropy": (
         "weight",
         "size_average",
@@ -37,6 +38,7 @@ _ORDER = {
     "multilabel_soft_margin_loss": ("weight", *_FLAGS),
     "poisson_nll_loss": ("log_input", "full", "size_average", "eps", "reduce", "reduction"),
 }
+_WEIGHTED = "mse_loss", "l1_loss", "huber_loss"  # in Python: the library's take no weights
 _BROADCASTS = "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"
 
 
@@ -73,6 +75,24 @@ _CHECKS = {
 }
 
 
+def _weighted(function, args, options):
+    """Losses times the weights of their elements; the mean is over what they weigh, but of a huber
+    loss over their number, as in torch."""
+    weight, reduction = options.pop("weight"), options.pop("reduction", "mean")
+    if weight.shape != args[0].shape:
+        raise ValueError("Weights and input must have the same size.")
+    losses = function(*args, **options, reduction="none") * weight
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return losses.sum()
+    if reduction != "mean":
+        raise ValueError(
+            f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
+        )
+    return losses.mean() if function.__name__ == "huber_loss" else losses.sum() / weight.sum()
+
+
 def _made(name):
     function, order, check = _ops.FUNCTIONAL[name], _ORDER.get(name), _CHECKS.get(name)
     code = function.__code__
@@ -92,9 +112,12 @@ def _made(name):
             average, reduce = options.pop("size_average", None), options.pop("reduce", None)
             if average is not None or reduce is not None:
                 options["reduction"] = reduction_of(average, reduce)
+        weighted = name in _WEIGHTED and options.get("weight") is not None
+        if name in _WEIGHTED and not weighted:
+            options.pop("weight", None)
         if check is not None and len(args) > 1:
             check(*args[:2])
-        return function(*args, **options)
+        return _weighted(function, args, options) if weighted else function(*args, **options)
 
     return loss
 

@@ -27,6 +27,17 @@ def _max_pool(n):
     return _named(max_pool, f"max_pool{n}d")
 
 
+def _with_indices(name):
+    """The form with the places, which takes the flag of the other form and needs none."""
+    pool = _FORMS[name]
+
+    def both(input, *args, return_indices=True, **options):
+        """Greatest element of each window, and its place in the plane."""
+        return pool(input, *args, **options, return_indices=True)
+
+    return _named(both, f"{name}_with_indices")
+
+
 def _adaptive_max_pool(n):
     both, name = _F[f"adaptive_max_pool{n}d_with_indices"], f"adaptive_max_pool{n}d"
 
@@ -96,8 +107,10 @@ def _named(function, name):
     return function
 
 
-FUNCTIONS = {
+_FORMS = {f.__name__: f for n in (1, 2, 3) for f in (_max_pool(n), _adaptive_max_pool(n))}
+FUNCTIONS = _FORMS | {
     f.__name__: f
     for n in (1, 2, 3)
-    for f in (_max_pool(n), _adaptive_max_pool(n), _adaptive_average_pool(n), _max_unpool(n))
+    for f in (_adaptive_average_pool(n), _max_unpool(n))
 }
+FUNCTIONS |= {f"{name}_with_indices": _with_indices(name) for name in _FORMS}

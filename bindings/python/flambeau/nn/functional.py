@@ -86,8 +86,16 @@ def triplet_margin_with_distance_loss(
     reduction="mean",
 ):
     """The triplet loss of any distance."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and "
+            f"negative {negative.dim()}D inputs"
+        )
     distance = distance_function or _ops.FUNCTIONAL["pairwise_distance"]
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
