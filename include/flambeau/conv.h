@@ -14,7 +14,7 @@ extern "C" {
 
 /** Convolution (cross-correlation) in one dimension.
  *
- * - `input`: [n, c, l] or [c, l], floating point.
+ * - `input`: [n, c, l] or [c, l], floating point or int64.
  * - `weight`: [o, c / groups, k], dtype of `input`.
  * - `bias`: [o]; default none.
  * - `stride`: distance of the windows; default 1.
@@ -34,7 +34,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tens
 
 /** Convolution (cross-correlation) in two dimensions.
  *
- * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `input`: [n, c, h, w] or [c, h, w], floating point or int64.
  * - `weight`: [o, c / groups, kh, kw], dtype of `input`.
  * - `bias`: [o]; default none.
  * - `stride`: distance of the windows; default 1.
@@ -54,7 +54,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tens
 
 /** Transposed convolution in two dimensions: the gradient of `flam_conv2d` by its input, as an op.
  *
- * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `input`: [n, c, h, w] or [c, h, w], floating point or int64.
  * - `weight`: [c, o / groups, kh, kw], dtype of `input`.
  * - `bias`: [o]; default none.
  * - `stride`: of the convolution it transposes; default 1.
@@ -78,7 +78,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower")
 
 /** Convolution (cross-correlation) in three dimensions.
  *
- * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64.
  * - `weight`: [o, c / groups, kd, kh, kw], dtype of `input`.
  * - `bias`: [o]; default none.
  * - `stride`: distance of the windows; default 1.
@@ -98,7 +98,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F") flam_tens
 
 /** Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
  *
- * - `input`: [n, c, l] or [c, l], floating point.
+ * - `input`: [n, c, l] or [c, l], floating point or int64.
  * - `weight`: [c, o / groups, k], dtype of `input`.
  * - `bias`: [o]; default none.
  * - `stride`: of the convolution it transposes; default 1.
@@ -123,7 +123,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F")
 /** Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
  * op.
  *
- * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64.
  * - `weight`: [c, o / groups, kd, kh, kw], dtype of `input`.
  * - `bias`: [o]; default none.
  * - `stride`: of the convolution it transposes; default 1.

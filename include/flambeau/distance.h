@@ -39,6 +39,17 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_pairwise_dista
     const flam_tensor *x1, const flam_tensor *x2, double p FLAM_DEFAULT(2),
     double eps FLAM_DEFAULT(1e-6), flam_bool keepdim FLAM_DEFAULT(0));
 
+/** Distances between all pairs of rows.
+ *
+ * - `input`: [n, d], floating point.
+ * - `p`: exponent of the norm, not negative; default 2.
+ * - returns: [n (n - 1) / 2]: of rows 0 and 1, 0 and 2, ..., 1 and 2, ...
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32")
+    FLAM_TORCH("F torch") flam_tensor *flam_pdist(const flam_tensor *input,
+                                                  double p FLAM_DEFAULT(2));
+
 #ifdef __cplusplus
 }
 #endif

@@ -354,6 +354,7 @@ struct flam_api_table {
   flam_tensor *(*cosine_similarity)(const flam_tensor *, const flam_tensor *, int64_t, double);
   flam_tensor *(*pairwise_distance)(const flam_tensor *, const flam_tensor *, double, double,
       flam_bool);
+  flam_tensor *(*pdist)(const flam_tensor *, double);
   flam_tensor *(*embedding_renorm_)(flam_tensor *, const flam_tensor *, double, double);
   flam_tensor *(*embedding_bag)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       flam_bag, const flam_tensor *, flam_bool, const int64_t *);
@@ -579,6 +580,8 @@ struct flam_api_table {
   flam_tensor *(*binary_cross_entropy_with_logits)(const flam_tensor *, const flam_tensor *, const
       flam_tensor *, flam_reduction, const flam_tensor *);
   flam_tensor *(*kl_div)(const flam_tensor *, const flam_tensor *, flam_reduction, flam_bool);
+  flam_tensor *(*ctc_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, int64_t, flam_reduction, flam_bool);
   flam_tensor *(*margin_ranking_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       double, flam_reduction);
   flam_tensor *(*hinge_embedding_loss)(const flam_tensor *, const flam_tensor *, double,
@@ -978,6 +981,10 @@ struct flam_api_table {
   flam_tensor *(*max_unpool3d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*lp_pool3d)(const flam_tensor *, double, const int64_t *, size_t, const int64_t *,
       size_t, flam_bool);
+  flam_status (*fractional_max_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t
+      *, size_t, const flam_tensor *, flam_tensor **, flam_tensor **);
+  flam_status (*fractional_max_pool3d)(const flam_tensor *, const int64_t *, size_t, const int64_t
+      *, size_t, const flam_tensor *, flam_tensor **, flam_tensor **);
   void (*profiler_options_init)(flam_profiler_options *);
   flam_status (*profiler_start)(const flam_profiler_options *);
   flam_bool (*profiler_is_running)(void);
@@ -1674,6 +1681,7 @@ static const char *const flam_api_names_[] = {
     "flam_environment",
     "flam_cosine_similarity",
     "flam_pairwise_distance",
+    "flam_pdist",
     "flam_embedding_renorm_",
     "flam_embedding_bag",
     "flam_version",
@@ -1846,6 +1854,7 @@ static const char *const flam_api_names_[] = {
     "flam_binary_cross_entropy",
     "flam_binary_cross_entropy_with_logits",
     "flam_kl_div",
+    "flam_ctc_loss",
     "flam_margin_ranking_loss",
     "flam_hinge_embedding_loss",
     "flam_cosine_embedding_loss",
@@ -2150,6 +2159,8 @@ static const char *const flam_api_names_[] = {
     "flam_adaptive_max_pool3d",
     "flam_max_unpool3d",
     "flam_lp_pool3d",
+    "flam_fractional_max_pool2d",
+    "flam_fractional_max_pool3d",
     "flam_profiler_options_init",
     "flam_profiler_start",
     "flam_profiler_is_running",
@@ -2829,6 +2840,7 @@ const char *flam_library_load(const char *path) {
 #define flam_environment (flam_api.environment)
 #define flam_cosine_similarity (flam_api.cosine_similarity)
 #define flam_pairwise_distance (flam_api.pairwise_distance)
+#define flam_pdist (flam_api.pdist)
 #define flam_embedding_renorm_ (flam_api.embedding_renorm_)
 #define flam_embedding_bag (flam_api.embedding_bag)
 #define flam_version (flam_api.version)
@@ -3001,6 +3013,7 @@ const char *flam_library_load(const char *path) {
 #define flam_binary_cross_entropy (flam_api.binary_cross_entropy)
 #define flam_binary_cross_entropy_with_logits (flam_api.binary_cross_entropy_with_logits)
 #define flam_kl_div (flam_api.kl_div)
+#define flam_ctc_loss (flam_api.ctc_loss)
 #define flam_margin_ranking_loss (flam_api.margin_ranking_loss)
 #define flam_hinge_embedding_loss (flam_api.hinge_embedding_loss)
 #define flam_cosine_embedding_loss (flam_api.cosine_embedding_loss)
@@ -3305,6 +3318,8 @@ const char *flam_library_load(const char *path) {
 #define flam_adaptive_max_pool3d (flam_api.adaptive_max_pool3d)
 #define flam_max_unpool3d (flam_api.max_unpool3d)
 #define flam_lp_pool3d (flam_api.lp_pool3d)
+#define flam_fractional_max_pool2d (flam_api.fractional_max_pool2d)
+#define flam_fractional_max_pool3d (flam_api.fractional_max_pool3d)
 #define flam_profiler_options_init (flam_api.profiler_options_init)
 #define flam_profiler_start (flam_api.profiler_start)
 #define flam_profiler_is_running (flam_api.profiler_is_running)

@@ -153,6 +153,33 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam
     const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
     flam_bool log_target FLAM_DEFAULT(0));
 
+/** Connectionist temporal classification: how unlikely sequences of labels are, whatever steps of
+ * the inputs they belong to.
+ *
+ * - `log_probs`: [T, N, C] or [T, C]: log-probabilities of the classes, of a softmax over C;
+ *   floating point.
+ * - `targets`: classes, integers: [N, S], each row with its target at the start, or [sum of
+ *   `target_lengths`], one target after the other.
+ * - `input_lengths`: [N] or 0-d, integers: how many of the T steps each input has.
+ * - `target_lengths`: [N] or 0-d, integers: how many classes each target has.
+ * - `blank`: the class that stands for no label; default 0.
+ * - `reduction`: none, mean or sum of the losses, [N]; the mean is over losses divided by the
+ *   lengths of their targets; default mean.
+ * - `zero_infinity`: whether infinite losses, of targets that are too long, and their gradients
+ *   count as 0; default false.
+ * - returns: 0-d, or [N] without a reduction. The gradient takes `log_probs` for the result of a
+ *   log-softmax, as in torch, and cannot be differentiated again.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for a length that
+ *   is negative or over T, or a `blank` that is no class; `FLAM_ERROR_INDEX` for a target that is
+ *   none.
+ * - source: Graves, Fernandez, Gomez and Schmidhuber, 2006, doi 10.1145/1143844.1143891.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") FLAM_AUTOCAST("cpu=f32") flam_tensor *flam_ctc_loss(
+    const flam_tensor *log_probs, const flam_tensor *targets, const flam_tensor *input_lengths,
+    const flam_tensor *target_lengths, int64_t blank FLAM_DEFAULT(0),
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
+    flam_bool zero_infinity FLAM_DEFAULT(0));
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,7 +32,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_max_pool2d(
 
 /** Mean of each window.
  *
- * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `input`: [n, c, h, w] or [c, h, w], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -103,7 +103,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_status
 
 /** Mean of each window.
  *
- * - `input`: [n, c, l] or [c, l], floating point.
+ * - `input`: [n, c, l] or [c, l], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -287,7 +287,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_status
 
 /** Mean of each window.
  *
- * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
  * - `stride`: distance of the windows; default: `kernel_size`.
  * - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -362,6 +362,43 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool3d(
     const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
     FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
     flam_bool ceil_mode FLAM_DEFAULT(0));
+
+/** Greatest elements of windows at drawn steps, and where they are: the result has any size.
+ *
+ * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `kernel_size`: size of the window.
+ * - `output_size`: h' and w', or one number for all; with the window less one at most the input's.
+ * - `random_samples`: [n, c, 2], from 0 to 1: where each plane's steps begin; default: drawn.
+ * - `out_values`: the greatest elements.
+ * - `out_indices`: where they are in their plane, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - source: Graham, 2014, arXiv 1412.6071.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") flam_status flam_fractional_max_pool2d(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    const int64_t *output_size, size_t n_output_size,
+    FLAM_NULLABLE const flam_tensor *random_samples FLAM_DEFAULT(NULL), flam_tensor **out_values,
+    flam_tensor **out_indices);
+
+/** Greatest elements of windows at drawn steps, and where they are: the result has any size.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `kernel_size`: size of the window.
+ * - `output_size`: d', h' and w', or one number for all; with the window less one at most the
+ *   input's.
+ * - `random_samples`: [n, c, 3], from 0 to 1: where each plane's steps begin; default: drawn.
+ * - `out_values`: the greatest elements.
+ * - `out_indices`: where they are in their plane, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - source: Graham, 2014, arXiv 1412.6071.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") flam_status flam_fractional_max_pool3d(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    const int64_t *output_size, size_t n_output_size,
+    FLAM_NULLABLE const flam_tensor *random_samples FLAM_DEFAULT(NULL), flam_tensor **out_values,
+    flam_tensor **out_indices);
 
 #ifdef __cplusplus
 }

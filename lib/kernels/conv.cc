@@ -47,13 +47,18 @@ ConvOperand operand_of(const Tensor& t) {
 
 namespace {
 
+// `partial`: y may lack positions at the ends, as where a transposed convolution pads its result
+// by a stride or more.
 ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
-                 const Tensor& bias, int64_t biased_channels, const ConvParams& params) {
+                 const Tensor& bias, int64_t biased_channels, const ConvParams& params,
+                 bool partial = true) {
   const Dims sizes = conv_sizes(op, x, w, params);
-  check(
-      y.sizes().size() == sizes.size() && std::equal(sizes.begin(), sizes.end(), y.sizes().begin()),
-      Code::shape, op, "(", x, ", ", w, "): the convolution's result is ", ShapeText{sizes},
-      ", not ", ShapeText{y.sizes()});
+  bool fits = y.sizes().size() == sizes.size();
+  for (size_t d = 0; fits && d < sizes.size(); ++d) {
+    fits = y.sizes()[d] == sizes[d] || (partial && d >= 2 && y.sizes()[d] < sizes[d]);
+  }
+  check(fits, Code::shape, op, "(", x, ", ", w, "): the convolution's result is ", ShapeText{sizes},
+        ", not ", ShapeText{y.sizes()});
   check(x.dtype() == y.dtype() && w.dtype() == y.dtype() &&
             (!bias.defined() || bias.dtype() == y.dtype()),
         Code::dtype, op, ": ", x, ", ", w, ", ", bias, " and ", y, " must share one dtype");
@@ -89,7 +94,7 @@ ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor&
 
 void run_conv(const char* op, const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
               const ConvParams& params, Activation activation) {
-  ConvArgs g = args_of(op, y, x, w, bias, w.sizes()[0], params);
+  ConvArgs g = args_of(op, y, x, w, bias, w.sizes()[0], params, false);
   const KernelFn fn = kConv.find(op, y.device(), y.dtype());
   if (y.numel() == 0) return;
   g.activation = activation;

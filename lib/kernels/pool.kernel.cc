@@ -54,11 +54,15 @@ template <class... T> bool register_max_pool(TypeList<T...>) {
   return true;
 }
 
-template <class... T> bool register_pools(TypeList<T...>) {
+template <class... T> bool register_avg_pool(TypeList<T...>) {
+  (kAvgPool.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &pool_entry<AvgPoolElement<T>>), ...);
+  return true;
+}
+
+template <class... T> bool register_pool_gradients(TypeList<T...>) {
   (kMaxPoolBackward.add(kColumn, FLAM_ISA_RANK, dtype_of<T>,
                         &pool_entry<MaxPoolBackwardElement<T>>),
    ...);
-  (kAvgPool.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &pool_entry<AvgPoolElement<T>>), ...);
   (kAvgPoolBackward.add(kColumn, FLAM_ISA_RANK, dtype_of<T>,
                         &pool_entry<AvgPoolBackwardElement<T>>),
    ...);
@@ -66,6 +70,9 @@ template <class... T> bool register_pools(TypeList<T...>) {
 }
 
 [[maybe_unused]] static const bool registered_max_pool = register_max_pool(NumberTypes{});
-[[maybe_unused]] static const bool registered_pools = register_pools(FloatTypes{});
+[[maybe_unused]] static const bool registered_avg_pool = register_avg_pool(FloatTypes{});
+// Whole numbers truncate, as in torch, which averages those of this type only.
+[[maybe_unused]] static const bool registered_whole = register_avg_pool(TypeList<int64_t>{});
+[[maybe_unused]] static const bool registered_gradients = register_pool_gradients(FloatTypes{});
 
 }  // namespace flambeau::FLAM_TARGET

@@ -82,6 +82,8 @@ Tensor roll(const Tensor& x, DimsView shifts, DimsView dims) {
   }
   check(shifts.size() == dims.size(), Code::invalid_argument,
         "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
+  check(x.dim() > 0, Code::index, "Dimension specified as ", dims[0],
+        " but tensor has no dimensions");
   Call c{"roll", {x}};
   Tensor y = x;
   Dims back;
@@ -90,7 +92,7 @@ Tensor roll(const Tensor& x, DimsView shifts, DimsView dims) {
     const int64_t n = x.dim() ? x.sizes()[d] : 1;
     back.push_back(-shifts[i]);
     if (x.numel() == 0 || x.dim() == 0) continue;
-    Tensor next = flambeau::empty(x.sizes(), x.dtype(), x.device());
+    Tensor next = flambeau::empty_like(x);
     roll_into(next, y, d, (shifts[i] % n + n) % n);
     y = std::move(next);
   }

@@ -11,6 +11,7 @@
 #include "device/step.h"
 #include "ops/autocast.h"
 #include "ops/ops.h"
+#include "tensor/order.h"
 
 namespace flambeau {
 
@@ -322,7 +323,7 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   return y;
 }
 
-Tensor Call::output(DimsView sizes, Dtype dtype) {
+Tensor Call::output(DimsView sizes, Dtype dtype, bool channels_last) {
   if (into_) {
     prepare_target(*into_, sizes, dtype, device_);
     const Tensor& target = into_->target;
@@ -330,7 +331,7 @@ Tensor Call::output(DimsView sizes, Dtype dtype) {
     for (const Tensor* x : in_) aliased |= x->defined() && x->storage() == target.storage();
     if (!aliased && target.dtype() == dtype && target.is_contiguous()) return adopt_target();
   }
-  Tensor y = flambeau::empty(sizes, dtype, device_);
+  Tensor y = empty_image(sizes, dtype, device_, channels_last);
   y.impl()->inference = modes.inference;
   return y;
 }

@@ -58,8 +58,8 @@ class Call {
   // dtype.
   Tensor map(const Kernel& k, std::initializer_list<Operand> xs, MapParams params = {});
   // An output to be written by the op itself; the destination of an in-place or out call where it
-  // fits.
-  Tensor output(DimsView sizes, Dtype dtype);
+  // fits; a new one lies with its channels last where that is said.
+  Tensor output(DimsView sizes, Dtype dtype, bool channels_last = false);
   Tensor output(DimsView sizes) { return output(sizes, in_[0]->dtype()); }
 
   // Operand 0 as something to change: the destination itself in place, else a copy that becomes the

@@ -6,15 +6,20 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/ops.h"
+#include "tensor/order.h"
 
 namespace flambeau::ops {
 
 namespace {
 
-Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvParams& p);
+struct Form : ConvParams {
+  bool channels_last = false;  // how results lie, gradients too
+};
+
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p);
 Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
-                     const ConvParams& p);
-Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const ConvParams& p);
+                     const Form& p);
+Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const Form& p);
 
 // Sum over images and positions: what a bias per channel receives.
 Tensor per_channel(const Tensor& dy) {
@@ -27,7 +32,7 @@ Tensor per_channel(const Tensor& dy) {
 
 struct ConvBackward {
   Saved x, w;
-  ConvParams p;
+  Form p;
   static constexpr auto name = "ConvolutionBackward0";
   Tensors operator()(const Tensor& dy) const {
     return {wanted(0) ? data_gradient(dy, w, {}, x.unchecked().sizes(), p) : Tensor(),
@@ -36,12 +41,20 @@ struct ConvBackward {
   }
 };
 
+// What lies beyond the operand of a transposed convolution that padded its result by a stride.
+Tensor cut(Tensor y, DimsView sizes) {
+  for (size_t d = 2; d < sizes.size(); ++d) {
+    if (y.sizes()[d] != sizes[d]) y = narrow(y, int64_t(d), 0, sizes[d]);
+  }
+  return y;
+}
+
 struct DataGradientBackward {
   Saved dy, w;
-  ConvParams p;
+  Form p;
   static constexpr auto name = "ConvolutionBackward0";
   Tensors operator()(const Tensor& g) const {
-    return {wanted(0) ? forward(g, w, {}, p) : Tensor(),
+    return {wanted(0) ? cut(forward(g, w, {}, p), dy.unchecked().sizes()) : Tensor(),
             wanted(1) ? weight_gradient(dy, g, w.unchecked().sizes(), p) : Tensor(),
             wanted(2) ? per_channel(g) : Tensor()};
   }
@@ -49,33 +62,33 @@ struct DataGradientBackward {
 
 struct WeightGradientBackward {
   Saved dy, x;
-  ConvParams p;
+  Form p;
   static constexpr auto name = "ConvolutionBackward0";
   Tensors operator()(const Tensor& g) const {
-    return {wanted(0) ? forward(x, g, {}, p) : Tensor(),
+    return {wanted(0) ? cut(forward(x, g, {}, p), dy.unchecked().sizes()) : Tensor(),
             wanted(1) ? data_gradient(dy, g, {}, x.unchecked().sizes(), p) : Tensor()};
   }
 };
 
-Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvParams& p) {
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p) {
   Call c{"convolution", {x, w, bias}};
   const Dims sizes = conv_sizes("convolution", c[0], c[1], p);
-  Tensor y = c.output(sizes, c[0].dtype());
+  Tensor y = c.output(sizes, c[0].dtype(), p.channels_last);
   run_conv("convolution", y, c[0], c[1], c[2], p);
   return c.track(std::move(y), ConvBackward{c.save(c[0]), c.save(c[1]), p});
 }
 
 Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
-                     const ConvParams& p) {
+                     const Form& p) {
   Call c{"conv_transpose", {dy, w, bias}};
-  Tensor dx = c.output(x_sizes, c[0].dtype());
+  Tensor dx = c.output(x_sizes, c[0].dtype(), p.channels_last);
   run_conv_backward_data("conv_transpose", dx, c[0], c[1], c[2], p);
   return c.track(std::move(dx), DataGradientBackward{c.save(c[0]), c.save(c[1]), p});
 }
 
-Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const ConvParams& p) {
+Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const Form& p) {
   Call c{"conv_weight_gradient", {dy, x}};
-  Tensor dw = c.output(w_sizes, c[0].dtype());
+  Tensor dw = c.output(w_sizes, c[0].dtype(), p.channels_last);
   run_conv_backward_weight("conv_weight_gradient", dw, c[0], c[1], p);
   return c.track(std::move(dw), WeightGradientBackward{c.save(c[0]), c.save(c[1]), p});
 }
@@ -114,31 +127,56 @@ Operands with_batch(const char* op, const Tensor& x, const Tensor& w, size_t spa
   return {batched ? x : unsqueeze(x, 0), batched};
 }
 
-ConvParams params(const char* op, size_t spatial, DimsView stride, DimsView padding,
-                  DimsView dilation, int64_t groups) {
-  check(groups > 0, Code::invalid_argument, op, ": groups must be positive, got ", groups);
-  return {per_dimension(op, "stride", stride, spatial, 1, 1),
-          per_dimension(op, "padding", padding, spatial, 0, 0),
-          per_dimension(op, "dilation", dilation, spatial, 1, 1), groups};
+// torch's rule: either operand decides, but for volumes of doubles.
+bool lays_channels_last(const Tensor& x, const Tensor& w) {
+  const bool depth = x.dtype() != Dtype::f64;
+  return is_channels_last(x, depth) || is_channels_last(w, depth);
 }
+
+Form params(const char* op, size_t spatial, DimsView stride, DimsView padding, DimsView dilation,
+            int64_t groups) {
+  check(groups > 0, Code::invalid_argument, op, ": groups must be positive, got ", groups);
+  return {{per_dimension(op, "stride", stride, spatial, 1, 1),
+           per_dimension(op, "padding", padding, spatial, 0, 0),
+           per_dimension(op, "dilation", dilation, spatial, 1, 1), groups}};
+}
+
+bool are_whole(const Tensor& x, const Tensor& w, const Tensor& bias) {
+  return x.dtype() == Dtype::i64 && w.dtype() == Dtype::i64 &&
+         (!bias || bias.dtype() == Dtype::i64);
+}
+
+// Whole numbers as doubles, which hold those below 2^53; there is no kernel of their own.
+Tensor widened(const Tensor& t) { return t ? to_dtype(t, Dtype::f64) : t; }
 
 Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
             DimsView stride, DimsView padding, DimsView dilation, int64_t groups) {
-  const ConvParams p = params(op, spatial, stride, padding, dilation, groups);
+  if (are_whole(x, w, bias)) {
+    return to_dtype(
+        conv(op, spatial, widened(x), widened(w), widened(bias), stride, padding, dilation, groups),
+        Dtype::i64);
+  }
+  Form p = params(op, spatial, stride, padding, dilation, groups);
   const Call c{op, {x, w, bias}};
   const Operands o = with_batch(op, c[0], c[1], spatial);
+  p.channels_last = lays_channels_last(o.x, c[1]);
   const Tensor y = forward(o.x, c[1], c[2], p);
   return o.batched ? y : squeeze(y, Dims{0});
 }
 
 Tensor transposed(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias,
-                  DimsView output_padding, const ConvParams& p) {
+                  DimsView output_padding, Form p) {
+  if (are_whole(x, w, bias)) {
+    const Tensor y = transposed(op, widened(x), widened(w), widened(bias), output_padding, p);
+    return to_dtype(y, Dtype::i64);
+  }
   const size_t spatial = p.stride.size();
   const Dims extra = per_dimension(op, "output_padding", output_padding, spatial, 0, 0);
   const Call c{op, {x, w, bias}};
   const Operands o = with_batch(op, c[0], c[1], spatial);
   check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", ShapeText{w.sizes()},
         " expects input with ", w.size(0), " channels, got ", x);
+  p.channels_last = lays_channels_last(o.x, c[1]);
   Dims sizes{o.x.size(0), w.size(1) * p.groups};
   for (size_t d = 0; d < spatial; ++d) {
     sizes.push_back((o.x.sizes()[d + 2] - 1) * p.stride[d] - 2 * p.padding[d] +

@@ -51,6 +51,17 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, int32_t mode) {
   return c.track(y, CdistBackward{c.save(a), c.save(b), c.save_output(y)});
 }
 
+Tensor pdist(const Tensor& x, double p) {
+  check(x.dim() == 2, Code::shape, "pdist only supports 2D tensors, got: ", x.dim(), "D");
+  check(is_floating(x.dtype()), Code::dtype, "pdist only supports floating-point dtypes, got ",
+        name_of(x.dtype()));
+  check(p >= 0, Code::invalid_argument, "pdist only supports non-negative p values");
+  const Call c{"pdist", {x}};
+  const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, Dtype::i64, x.device());
+  const auto rows = [&](int64_t side) { return index_select(c[0], 0, select(pairs, 0, side)); };
+  return norm(sub(rows(0), rows(1)), p, Dims{-1});
+}
+
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
   Call c{"cosine_similarity", {x1, x2}};
   const Dtype dtype = c.promote();

@@ -9,11 +9,12 @@ namespace flambeau::ops {
 
 namespace {
 
-void check_probability(const char* op, const Tensor& x, double p) {
+// Where nothing is dropped, any dtype passes.
+void check_probability(const char* op, const Tensor& x, double p, bool training) {
   check(p >= 0 && p <= 1, Code::invalid_argument,
         "dropout probability has to be between 0 and 1, but got ", p);
-  check(is_floating(x.dtype()), Code::dtype, "\"", op, "\" not implemented for '",
-        name_of(x.dtype()), "'");
+  check(!training || p == 0 || is_floating(x.dtype()), Code::dtype, "\"", op,
+        "\" not implemented for '", name_of(x.dtype()), "'");
 }
 
 // 1 with probability 1 - p, else 0: for each element, or for each channel of [n, c, ...].
@@ -29,7 +30,7 @@ Tensor kept(const Tensor& x, double p, bool channels) {
 
 // Dropped elements become SELU's least value; then a x + b restores mean 0 and variance 1.
 Tensor alpha(const char* op, const Tensor& x, double p, bool training, bool channels) {
-  check_probability(op, x, p);
+  check_probability(op, x, p, training);
   if (!training || p == 0) return x;
   if (p == 1) return mul(x, num(0.0));
   constexpr double least = 1.7580993408473766;
@@ -46,7 +47,7 @@ Tensor alpha(const char* op, const Tensor& x, double p, bool training, bool chan
 }  // namespace
 
 Tensor feature_dropout(const Tensor& x, double p, bool training) {
-  check_probability("feature_dropout", x, p);
+  check_probability("feature_dropout", x, p, training);
   if (!training || p == 0) return x;
   if (p == 1) return mul(x, num(0.0));
   const Tensor keep = kept(x, p, true);

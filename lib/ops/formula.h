@@ -9,6 +9,7 @@
 #include "ops/call.h"
 #include "ops/ops.h"
 #include "tensor/defaults.h"
+#include "tensor/order.h"
 
 namespace flambeau::ops {
 
@@ -22,6 +23,17 @@ inline Tensor zeros_as(const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.d
 inline void float_operands(Call& c) {
   const Dtype dtype = c.promoted();
   c.convert_all(is_floating(dtype) ? dtype : defaults().dtype);
+}
+
+// y with its channels last where that is said, as torch's results are where their operand is so.
+inline Tensor in_order(const Tensor& y, bool channels_last) {
+  if (!channels_last) return y;
+  Dims to, from;
+  for (int64_t d = 0; d < y.dim(); ++d) {
+    to.push_back(d == 0 ? 0 : d + 1 == y.dim() ? 1 : d + 1);
+    from.push_back(d == 0 ? 0 : d == 1 ? y.dim() - 1 : d - 1);
+  }
+  return permute(contiguous(permute(y, to)), from);
 }
 
 inline Tensor one_minus(const Tensor& x) { return rsub(x, num(int64_t{1})); }

@@ -132,8 +132,6 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, int32_t mode, int32_t pa
   const bool cubic = mode == FLAM_INTERPOLATION_BICUBIC;
   check(mode == FLAM_INTERPOLATION_BILINEAR || mode == FLAM_INTERPOLATION_NEAREST || cubic,
         Code::invalid_argument, "grid_sampler(): mode must be bilinear, nearest or bicubic");
-  check(!cubic || space == 2, Code::unsupported,
-        "grid_sampler(): bicubic interpolation only supports 4D input");
   const Call c{"grid_sample", {x, grid}};
   check(c[0].dtype() == c[1].dtype(), Code::dtype,
         "grid_sampler(): expected input and grid to have "

@@ -28,6 +28,27 @@ struct Matrix {
     rows[row][at] += weight;
   }
 
+  static Matrix identity(int64_t n) {
+    Matrix m{n, std::vector<int64_t>(size_t(n), 0), std::vector<std::vector<double>>(size_t(n))};
+    for (int64_t i = 0; i < n; ++i) m.add(size_t(i), i, 1);
+    return m;
+  }
+
+  // Weights as multiples of a power of 2, the least for which the largest fits 15 digits.
+  Matrix quantized() const {
+    double most = 0;
+    for (const auto& row : rows) {
+      for (double w : row) most = std::max(most, w);
+    }
+    int digits = 0;
+    while (digits < 22 && std::floor(0.5 + std::ldexp(most, digits + 1)) < (1 << 15)) ++digits;
+    Matrix m = *this;
+    for (auto& row : m.rows) {
+      for (double& w : row) w = std::ldexp(std::round(std::ldexp(w, digits)), -digits);
+    }
+    return m;
+  }
+
   Matrix transposed() const {
     Matrix t{int64_t(rows.size()), std::vector<int64_t>(size_t(in), 0),
              std::vector<std::vector<double>>(size_t(in))};
@@ -78,9 +99,27 @@ Tensor resample(const char* op, const Tensor& x, DimsView sizes,
   Call c{op, {x}};
   Bands bands;
   for (const Matrix& m : matrices) bands.push_back(m.band(x.dtype(), x.device()));
-  Tensor y = flambeau::empty(sizes, x.dtype(), x.device());
+  Tensor y = empty_image(sizes, x.dtype(), x.device(), is_channels_last(x));
   run_resample(op, y, c[0], bands);
   return c.track(std::move(y), ResampleBackward{op, Dims(x.sizes()), matrices});
+}
+
+// Images of bytes as torch resamples them: one dimension after the other, the last one first, with
+// weights of at most 15 binary digits, each time rounded to bytes. Sums of f64 are exact here.
+Tensor resample_bytes(const char* op, const Tensor& x, DimsView sizes,
+                      const SmallVector<Matrix, kConvDims>& matrices) {
+  Tensor y = to_dtype(x, Dtype::f64);
+  Dims now(x.sizes());
+  for (size_t d = matrices.size(); d-- > 0;) {
+    SmallVector<Matrix, kConvDims> one;
+    for (size_t k = 0; k < matrices.size(); ++k) {
+      one.push_back(k == d ? matrices[k].quantized() : Matrix::identity(now[k + 2]));
+    }
+    now[d + 2] = sizes[d + 2];
+    y = resample(op, y, now, one);
+    y = clamp(floor(add(y, num(0.5))), num(0.0), num(255.0));
+  }
+  return to_dtype(y, Dtype::u8);
 }
 
 // ---- the matrices
@@ -237,7 +276,7 @@ Tensor interpolate(const Tensor& x, DimsView size, std::span<const double> scale
     check(!antialias || m.spatial == 2, Code::invalid_argument,
           "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor "
           "as input");
-    const bool bytes = x.dtype() == Dtype::u8;  // images: resampled as numbers, then rounded
+    const bool bytes = x.dtype() == Dtype::u8;
     check(bytes || is_floating(x.dtype()), Code::dtype, "\"", m.op, "\" not implemented for '",
           name_of(x.dtype()), "'");
     SmallVector<Matrix, kConvDims> matrices;
@@ -249,8 +288,10 @@ Tensor interpolate(const Tensor& x, DimsView size, std::span<const double> scale
                              .matrix());
     }
     if (!bytes) return resample(m.op, c[0], sizes, matrices);
-    const Tensor y = resample(m.op, to_dtype(c[0], Dtype::f32), sizes, matrices);
-    return to_dtype(clamp(round(y), num(int64_t{0}), num(int64_t{255})), Dtype::u8);
+    if (exact) {
+      return to_dtype(resample(m.op, to_dtype(c[0], Dtype::f32), sizes, matrices), Dtype::u8);
+    }
+    return resample_bytes(m.op, c[0], sizes, matrices);
   }
   fail(Code::invalid_argument, "interpolate: unknown mode ", mode);
 }

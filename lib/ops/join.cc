@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/ops.h"
+#include "tensor/order.h"
 
 namespace flambeau::ops {
 
@@ -86,15 +87,17 @@ Tensor cat_as(const char* name, TensorsView tensors, int64_t dim) {
   const size_t d = size_t(wrap_dim(dim, first->dim()));
   Dims shape(first->sizes()), along;
   shape[d] = 0;
+  bool channels_last = true;
   for (size_t i = 0; i < c.size(); ++i) {
     const bool skipped = is_skipped(c[i]) && first->dim() != 1;
+    channels_last = channels_last && (skipped || is_channels_last(c[i]));
     if (!skipped) {
       check_joinable(*first, c[i], d, i);
       shape[d] += c[i].sizes()[d];
     }
     along.push_back(skipped ? -1 : c[i].sizes()[d]);
   }
-  Tensor y = c.output(shape, common_dtype(c));
+  Tensor y = c.output(shape, common_dtype(c), channels_last);
   int64_t start = 0;
   for (size_t i = 0; i < c.size(); ++i) {
     if (along[i] <= 0) continue;

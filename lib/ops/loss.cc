@@ -164,8 +164,7 @@ Tensor kl_div(T input, T target, int32_t reduction, bool log_target) {
     losses = sub(mul(t, log(positive)), mul(t, x));
   }
   if (!batch_mean) return reduced(losses, reduction);
-  check(x.dim() > 0, Code::shape, "kl_div: batchmean needs an input with a first dimension");
-  return div(sum(losses), num(x.size(0)));
+  return x.dim() > 0 ? div(sum(losses), num(x.size(0))) : sum(losses);
 }
 
 }  // namespace flambeau::ops

@@ -19,12 +19,12 @@ void check_same_shape(const char* op, T input, T target) {
         " for input of size: ", ShapeText{input.sizes()});
 }
 
-// [n, C] of [n, C] or [C].
+// [n, C] of [n, C], [C] or one number.
 Tensor as_rows(const char* op, T input) {
-  check(input.dim() == 1 || input.dim() == 2, Code::shape, op,
+  check(input.dim() <= 2 && (input.dim() == 0 || input.size(-1) > 0), Code::shape, op,
         ": Expected non-empty vector or matrix with optional 0-dim batch size, but got: ",
         ShapeText{input.sizes()});
-  return input.dim() == 1 ? unsqueeze(input, 0) : input;
+  return input.dim() < 2 ? reshape(input, Dims{1, input.numel()}) : input;
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ Tensor multi_margin_loss(T input, T target, int64_t p, double margin, T weight, 
   const int64_t last = 1;
   const Tensor others = scatter(apart, 1, column, num(0.0));
   const Tensor losses = div(sum(others, {&last, 1}), num(classes));
-  return reduced(input.dim() == 1 ? reshape(losses, Dims{}) : losses, reduction);
+  return reduced(input.dim() < 2 ? reshape(losses, Dims{}) : losses, reduction);
 }
 
 Tensor multilabel_margin_loss(T input, T target, int32_t reduction) {
@@ -144,7 +144,7 @@ Tensor multilabel_margin_loss(T input, T target, int32_t reduction) {
   const Tensor pairs = logical_and(unsqueeze(counts, 2), logical_not(unsqueeze(is_target, 1)));
   const Dims inner{1, 2};
   const Tensor losses = div(sum(keep_where(pairs, apart), inner), num(classes));
-  return reduced(input.dim() == 1 ? reshape(losses, Dims{}) : reshape(losses, Dims{n}), reduction);
+  return reduced(input.dim() < 2 ? reshape(losses, Dims{}) : reshape(losses, Dims{n}), reduction);
 }
 
 Tensor multilabel_soft_margin_loss(T input, T target, T weight, int32_t reduction) {

@@ -98,6 +98,7 @@ Tensor moved(const Tensor& running, const Tensor& batch, double momentum) {
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                   const Tensor& weight, const Tensor& bias, bool training, double momentum,
                   double eps) {
+  if (x.dim() == 1 && x.numel() == 0) return clone(x);
   check(x.dim() >= 2, Code::shape, "batch_norm: expected 2D or higher input (got ", x.dim(),
         "D input)");
   check_channel("running_mean", running_mean, x);
@@ -105,11 +106,15 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   check_channel("weight", weight, x);
   check_channel("bias", bias, x);
   const int64_t per_channel = x.numel() / std::max<int64_t>(x.size(1), 1);
-  check(!training || per_channel > 1, Code::shape,
+  check(!training || per_channel != 1, Code::shape,
         "Expected more than 1 value per channel when training, got input size ",
         ShapeText{x.sizes()});
   check(training || (running_mean && running_var), Code::invalid_argument,
         "batch_norm: running_mean and running_var must be given outside training");
+  if (x.numel() == 0) {  // no statistics, and none change
+    const Tensor scaled = weight ? mul(x, as_channel(weight, x.dim())) : clone(x);
+    return bias ? add(scaled, as_channel(bias, x.dim())) : scaled;
+  }
   {
     const Call same_device{
         "batch_norm", {x, running_mean, running_var, weight, bias}, Devices::exact};

@@ -44,8 +44,10 @@ Tensor repeated_for(const Tensor& t, int64_t n) { return t ? repeat(t, Dims{n}) 
 
 }  // namespace
 
-Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias,
-                  double eps) {
+namespace {
+
+Tensor grouped(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias,
+               double eps) {
   check(x.dim() >= 2, Code::shape, "Expected at least 2 dimensions for input tensor but received ",
         x.dim());
   check(num_groups > 0 && x.size(1) % num_groups == 0, Code::shape,
@@ -54,6 +56,9 @@ Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, con
         ShapeText{x.sizes()}, " and num_groups=", num_groups);
   check(is_floating(x.dtype()), Code::dtype, "\"group_norm\" not implemented for '",
         name_of(x.dtype()), "'");
+  check(x.size(1) > 0, Code::shape, "Expected number of channels to be greater than 0, got 0");
+  const int64_t spatial = numel_of(x.sizes().subspan(2));
+  check(spatial > 0, Code::shape, "Expected HxW to be greater than 0, got 0");
   check_channel("group_norm", "weight", weight, x);
   check_channel("group_norm", "bias", bias, x);
   const Call c{"group_norm", {x, weight, bias}};
@@ -63,6 +68,13 @@ Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, con
   const Tensor rows = reshape(widened(in), Dims{n, num_groups, per_group});
   const Tensor hat = reshape(layer_norm(rows, Dims{per_group}, {}, {}, eps), in.sizes());
   return to_dtype(affine(hat, widened(c[1]), widened(c[2])), in.dtype());
+}
+
+}  // namespace
+
+Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  return in_order(grouped(x, num_groups, weight, bias, eps), is_channels_last(x));
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
@@ -80,7 +92,8 @@ Tensor instance_norm(const Tensor& x, const Tensor& running_mean, const Tensor& 
         "Expected more than 1 spatial element when training, got input size ",
         ShapeText{x.sizes()});
   const bool running = running_mean || running_var;
-  if (use_input_stats && !running) return group_norm(x, channels, weight, bias, eps);
+  if (x.numel() == 0 && !running) return affine(clone(x), weight, bias);
+  if (use_input_stats && !running) return grouped(x, channels, weight, bias, eps);
   // One batch whose channels are those of all instances.
   Dims merged(x.sizes());
   merged[0] = 1;

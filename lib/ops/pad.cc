@@ -45,7 +45,7 @@ Tensor constant_pad(const Tensor& x, const SmallVector<Sides, 8>& sides, double 
   Call c{"constant_pad_nd", {x}};
   Dims sizes(x.sizes());
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] += sides[d].before + sides[d].after;
-  Tensor y = c.output(sizes, x.dtype());
+  Tensor y = c.output(sizes, x.dtype(), is_channels_last(x));
   run_cast(y, num(value));
   int64_t offset = y.offset();
   for (size_t d = 0; d < sizes.size(); ++d) offset += sides[d].before * y.strides()[d];
@@ -127,7 +127,8 @@ Tensor pad(const Tensor& x, DimsView pad, int32_t mode, std::optional<double> va
     return repeated(cropped(x, cut), sides, mode);
   }
   const Tensor wide = adds ? repeated(x, sides, mode) : clone(x);
-  return cuts ? cropped(wide, cut) : wide;
+  const Tensor y = cuts ? contiguous(cropped(wide, cut)) : wide;
+  return in_order(y, mode != FLAM_PADDING_CIRCULAR && is_channels_last(x));
 }
 
 }  // namespace flambeau::ops

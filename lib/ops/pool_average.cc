@@ -12,9 +12,10 @@ namespace {
 struct AveragePool {
   const char* op;
   std::optional<PoolParams> params;
+  bool channels_last = false;  // how results lie, gradients too
 };
 
-Tensor average(const Tensor& x, DimsView sizes, const AveragePool& a);
+Tensor average(const Tensor& x, DimsView sizes, AveragePool a);
 
 Tensor average_backward(const Tensor& dy, DimsView sizes, const AveragePool& a);
 
@@ -34,7 +35,7 @@ struct AveragePoolBackward {
 
 Tensor average_backward(const Tensor& dy, DimsView sizes, const AveragePool& a) {
   Call c{"avg_pool_backward", {dy}};
-  Tensor dx = flambeau::empty(sizes, dy.dtype(), dy.device());
+  Tensor dx = empty_image(sizes, dy.dtype(), dy.device(), a.channels_last);
   if (a.params) {
     run_avg_pool_backward(a.op, dx, c[0], *a.params);
   } else {
@@ -43,9 +44,10 @@ Tensor average_backward(const Tensor& dy, DimsView sizes, const AveragePool& a) 
   return c.track(std::move(dx), AverageBackwardBackward{Dims(dy.sizes()), a});
 }
 
-Tensor average(const Tensor& x, DimsView sizes, const AveragePool& a) {
+Tensor average(const Tensor& x, DimsView sizes, AveragePool a) {
   Call c{a.op, {x}};
-  Tensor y = flambeau::empty(sizes, c[0].dtype(), x.device());
+  a.channels_last = is_channels_last(c[0], false);
+  Tensor y = empty_image(sizes, c[0].dtype(), x.device(), a.channels_last);
   if (a.params) {
     run_avg_pool(a.op, y, c[0], *a.params);
   } else {
@@ -61,7 +63,8 @@ Tensor pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView st
   p.count_include_pad = count_include_pad;
   p.divisor = divisor.value_or(0);
   check(!divisor || *divisor != 0, Code::invalid_argument, w.op, ": divisor must be not zero");
-  w.check_floating(x);
+  if (x.dtype() != Dtype::i64) w.check_floating(x);
+  w.check_filled(x);
   return w.batched(x, [&](const Tensor& images) {
     return average(images, pool_sizes(w.op, images, p), {w.op, p});
   });

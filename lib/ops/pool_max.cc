@@ -14,6 +14,7 @@ using Two = std::tuple<Tensor, Tensor>;
 struct MaxPool {
   const char* op;
   std::optional<PoolParams> params;
+  bool channels_last = false;  // how results lie, gradients too
 };
 
 // Elements of each plane at the maxima's places.
@@ -29,7 +30,7 @@ struct MaxBackwardBackward {
 
 Tensor max_backward(const Tensor& dy, const Tensor& indices, DimsView sizes, const MaxPool& m) {
   Call c{"max_pool_backward", {dy}};
-  Tensor dx = flambeau::empty(sizes, dy.dtype(), dy.device());
+  Tensor dx = empty_image(sizes, dy.dtype(), dy.device(), m.channels_last);
   if (m.params) {
     run_max_pool_backward(m.op, dx, c[0], indices, *m.params);
   } else {
@@ -47,10 +48,11 @@ struct MaxPoolBackward {
 };
 
 // Of images with a batch.
-Two pool_images(const Tensor& x, DimsView sizes, const MaxPool& m) {
+Two pool_images(const Tensor& x, DimsView sizes, MaxPool m) {
   Call c{m.op, {x}};
-  Tensor y = flambeau::empty(sizes, c[0].dtype(), x.device());
-  const Tensor indices = flambeau::empty(sizes, Dtype::i64, x.device());
+  m.channels_last = is_channels_last(c[0], m.params.has_value());
+  Tensor y = empty_image(sizes, c[0].dtype(), x.device(), m.channels_last);
+  const Tensor indices = empty_image(sizes, Dtype::i64, x.device(), m.channels_last);
   if (m.params) {
     run_max_pool(m.op, y, indices, c[0], *m.params);
   } else {
@@ -65,6 +67,7 @@ Two without_batch(Two results) {
 }
 
 Two pool(const Windows& w, const Tensor& x, const PoolParams& p) {
+  w.check_filled(x);
   if (!w.is_batched(x)) return without_batch(pool(w, unsqueeze(x, 0), p));
   check(x.dtype() != Dtype::boolean, Code::dtype, "\"", w.op, "\" not implemented for 'bool'");
   return pool_images(x, pool_sizes(w.op, x, p), {w.op, p});
@@ -95,7 +98,8 @@ Tensor unpool(const Windows& w, const Tensor& x, const Tensor& indices, DimsView
   for (int64_t n : output) sizes.push_back(n);
   const Dims planes{x.size(0), x.size(1), numel_of(output)};
   const Tensor none = zeros(planes, c[0].dtype(), x.device());
-  return reshape(scatter(none, 2, flat_planes(c[1]), flat_planes(c[0])), sizes);
+  return in_order(reshape(scatter(none, 2, flat_planes(c[1]), flat_planes(c[0])), sizes),
+                  is_channels_last(x, false));
 }
 
 }  // namespace

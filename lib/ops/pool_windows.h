@@ -30,10 +30,15 @@ struct Windows {
     PoolParams p;
     p.kernel = each("kernel_size", kernel, {}, 1);
     p.stride = each("stride", stride, p.kernel, 1);
-    p.padding = each("padding", padding, {&none, 1}, 0);
+    p.padding = each("pad", padding, {&none, 1}, 0);
     p.dilation = each("dilation", dilation, {&one, 1}, 1);
     p.ceil_mode = ceil_mode;
     for (size_t d = 0; d < spatial; ++d) {
+      int64_t reach = 0;
+      check(!__builtin_mul_overflow(p.dilation[d], p.kernel[d] - 1, &reach) && reach < INT64_MAX,
+            Code::invalid_argument, op,
+            ": effective kernel size overflows, but got kernel_size=", p.kernel[d],
+            " and dilation=", p.dilation[d]);
       check(2 * p.padding[d] <= p.kernel[d], Code::invalid_argument, op,
             ": pad should be at most half of effective kernel size, but got pad=", p.padding[d],
             ", kernel_size=", p.kernel[d]);
@@ -46,6 +51,15 @@ struct Windows {
     check(x.dim() == n + 1 || x.dim() == n + 2, Code::shape, op, ": Expected ", n + 1, "D or ",
           n + 2, "D (batch mode) tensor, got ", x);
     return x.dim() == n + 2;
+  }
+
+  // Only a batch may be empty.
+  void check_filled(const Tensor& x) const {
+    for (int64_t d = is_batched(x) ? 1 : 0; d < x.dim(); ++d) {
+      check(x.size(d) > 0, Code::shape, op,
+            ": Expected input to have non-zero size for non-batch dimensions, but got ",
+            ShapeText{x.sizes()});
+    }
   }
 
   void check_floating(const Tensor& x) const {

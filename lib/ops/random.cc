@@ -249,7 +249,7 @@ Tensor dropout(const Tensor& x, double p, bool training) {
         "dropout probability has to be between 0 and 1, but got ", p);
   if (!training || p == 0) return x;
   check_floating("dropout", x.dtype());
-  return drop(x, next_state("dropout", nullptr, x.device()), p);
+  return in_order(drop(x, next_state("dropout", nullptr, x.device()), p), is_channels_last(x));
 }
 
 }  // namespace flambeau::ops

@@ -103,9 +103,9 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
         "width to be divisible by downscale_factor, but ",
         x, " is not divisible by ", r);
   const Dims order{0, 1, 3, 5, 2, 4};
-  return owned(reshape(permute(reshape(t, Dims{t.size(0), c, h, r, w, r}), order),
-                       leading(x, c * r * r, h, w)),
-               x);
+  const Tensor y = reshape(permute(reshape(t, Dims{t.size(0), c, h, r, w, r}), order),
+                           leading(x, c * r * r, h, w));
+  return owned(in_order(y, is_channels_last(x, false)), x);
 }
 
 Tensor channel_shuffle(const Tensor& x, int64_t groups) {
@@ -117,10 +117,9 @@ Tensor channel_shuffle(const Tensor& x, int64_t groups) {
         "Number of channels must be divisible by groups. Got ", x.size(1), " channels and ", groups,
         " groups.");
   const int64_t rest = numel_of(x.sizes().subspan(2));
-  return owned(
-      reshape(transpose(reshape(x, Dims{x.size(0), groups, x.size(1) / groups, rest}), 1, 2),
-              x.sizes()),
-      x);
+  const Dims grouped{x.size(0), groups, x.size(1) / groups, rest};
+  const Tensor y = reshape(transpose(reshape(x, grouped), 1, 2), x.sizes());
+  return owned(in_order(y, is_channels_last(x)), x);
 }
 
 Tensor im2col(const Tensor& x, DimsView kernel_size, DimsView dilation, DimsView padding,

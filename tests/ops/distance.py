@@ -44,3 +44,19 @@ op(
     refuses=[((x(3, 4), x(3, 5)), {}, "do not broadcast|must match")],
     **KW,
 )
+
+
+def pairs_of_rows(a, p=2.0):
+    first, second = np.triu_indices(len(a), 1)
+    return np.linalg.norm(a[first] - a[second], p, axis=-1)
+
+
+op(
+    "pdist",
+    ref=pairs_of_rows,
+    samples=[x(5, 3), x(1, 3)],
+    options=[dict(p=1.0), dict(p=3.0), dict(p=float("inf"))],
+    refuses=[(x(3), {}, "only supports 2D"), (x(3, 2), dict(p=-1.0), "non-negative")],
+    bad={"int64": "floating-point"},
+    **KW,
+)

@@ -1,6 +1,7 @@
 """Losses."""
 
 import numpy as np
+from flambeau.nn import functional as F
 from scipy import special
 
 from tests.harness.table import op, positive, x
@@ -177,4 +178,78 @@ op(
     elementwise=False,
     atol=1e-4,
     ulp=8,
+)
+
+
+def ctc(logits, targets, inputs, lengths, blank=0, reduction="mean", zero_infinity=False):
+    """By the sum over all paths: the forward recursion in float64."""
+    probs = special.softmax(logits, -1)
+    losses, start = [], 0
+    for n, (steps, count) in enumerate(zip(inputs, lengths)):
+        labels = targets[n, :count] if targets.ndim == 2 else targets[start : start + count]
+        start += count
+        states = [blank]
+        for label in labels:
+            states += [label, blank]
+        alpha = np.zeros(len(states) + 2)
+        alpha[1] = 1.0  # before the first step
+        for t in range(steps):
+            here = np.zeros_like(alpha)
+            for s, label in enumerate(states):
+                jump = s == 1 or (s % 2 == 1 and label != states[s - 2])
+                reached = alpha[s + 2] + alpha[s + 1] + (alpha[s] if jump else 0)
+                here[s + 2] = reached * probs[t, n, label]
+            alpha = here
+        if not steps:
+            alpha[-1] = float(count == 0)
+        with np.errstate(divide="ignore"):
+            losses.append(-np.log(alpha[-1] + (alpha[-2] if count else 0)))
+    losses = np.array(losses)
+    if zero_infinity:
+        losses = np.where(np.isinf(losses), 0, losses)
+    if reduction == "mean":
+        losses = losses / np.maximum(lengths, 1)
+    return folded(losses, reduction)
+
+
+def whole(*values, shape=None):
+    return x(*(shape or (len(values),)), dtype="int64", values=values, grad=False)
+
+
+ROWS_OF_LABELS = whole(1, 2, 2, 3, 3, 0, 2, 0, 0, shape=(3, 3))
+op(
+    "ctc_loss",
+    ref=ctc,
+    call=lambda logits, *rest, **options: F.ctc_loss(logits.log_softmax(-1), *rest, **options),
+    samples=[
+        (x(6, 3, 4), ROWS_OF_LABELS, whole(6, 5, 4), whole(3, 2, 1)),
+        (x(6, 3, 4), whole(1, 2, 2, 3, 3, 2), whole(6, 5, 4), whole(3, 2, 1)),
+    ],
+    options=FOLDS,
+    pairs=[
+        (
+            (x(3, 3, 4), ROWS_OF_LABELS, whole(3, 2, 0), whole(3, 2, 0)),
+            dict(reduction="none", zero_infinity=True),
+        ),
+        ((x(5, 1, 3), whole(1, 0), whole(5), whole(2)), dict(blank=2)),
+    ],
+    refuses=[
+        ((x(6, 3, 4), whole(1, 2), whole(6, 5, 4), whole(3, 2, 1)), {}, "size 6 at dimension 0"),
+        ((x(6, 3, 4), ROWS_OF_LABELS, whole(7, 5, 4), whole(3, 2, 1)), {}, "from 0 to 6"),
+        ((x(6, 3, 4), ROWS_OF_LABELS, whole(6, 5), whole(3, 2, 1)), {}, "batch_size"),
+        (
+            (x(6, 3, 4), ROWS_OF_LABELS, whole(6, 5, 4), whole(3, 2, 1)),
+            dict(blank=4),
+            "label range",
+        ),
+    ],
+    refuses_values=[
+        ((x(6, 1, 2), whole(1, 2), whole(6), whole(2)), {}, "out of bounds"),
+    ],
+    dtypes=("float32", "float64"),
+    elementwise=False,
+    second=False,
+    ulp=16,
+    atol=1e-6,
+    crosses=True,
 )

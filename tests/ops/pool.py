@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+from flambeau._gen import api
 
 from tests.harness import windows
 from tests.harness.table import NUMBERS, op, positive, x
@@ -86,7 +87,7 @@ for n, (samples, big, kernel, stride) in SIZES.items():
             ),
         ],
         atol=1e-6,
-        bad=FLOATING,
+        bad={"int32": "not implemented for"},
         **POOL,
     )
     output = dict(
@@ -171,5 +172,68 @@ for n, (plane, output, places) in {
             ((x(2, *plane), x(2, *plane, **index)), dict(output_size=[1] * n), "out of|[Ii]nvalid")
         ],
         ulp=0,
+        **POOL,
+    )
+
+
+def fractional(a, samples, kernel_size, output_size):
+    """Windows that begin where steps of (in - window) / (out - 1) do, from a drawn place on."""
+    n = samples.shape[-1]
+    if a.ndim == n + 1:
+        values, at = fractional(a[None], samples, kernel_size, output_size)
+        return values[0], at[0]
+    plane = a.shape[2:]
+    values = np.empty((*a.shape[:2], *output_size))
+    places = np.empty(values.shape, np.int64)
+    for image, channel in np.ndindex(*a.shape[:2]):
+        drawn = samples[image, channel]
+        starts = []
+        for d, (size, out) in enumerate(zip(plane, output_size)):
+            u = drawn[n - 1 - d if n == 2 else d]
+            step = (size - kernel_size[d]) / (out - 1) if out > 1 else 0
+            steps = [int((i + u) * step) - int(u * step) for i in range(out - 1)]
+            starts.append([*steps, size - kernel_size[d]])
+        for at in np.ndindex(*output_size):
+            low = [starts[d][i] for d, i in enumerate(at)]
+            cut = tuple(slice(b, b + k) for b, k in zip(low, kernel_size))
+            window = a[image, channel][cut]
+            best = np.unravel_index(window.argmax(), window.shape)
+            values[image, channel][at] = window.max()
+            places[image, channel][at] = np.ravel_multi_index(np.add(low, best), plane)
+    return values, places
+
+
+def drawn_windows(name):
+    return lambda a, samples, kernel_size, output_size: getattr(api, name)(
+        a, kernel_size, output_size, samples
+    )
+
+
+for n, plane, window, out in ((2, (9, 7), (3, 2), (4, 3)), (3, (6, 5, 7), (2, 2, 3), (3, 2, 1))):
+    drawn = dict(dtype="float64", grad=False, low=0.0, high=0.999)
+    op(
+        f"fractional_max_pool{n}d",
+        ref=fractional,
+        call=drawn_windows(f"fractional_max_pool{n}d"),
+        samples=[
+            (x(2, 3, *plane), x(2, 3, n, **drawn)),
+            (x(3, *plane), x(1, 3, n, **drawn)),
+        ],
+        options=[dict(kernel_size=window, output_size=out)],
+        refuses=[
+            (
+                (x(2, 3, *plane), x(2, 3, n, **drawn)),
+                dict(kernel_size=window, output_size=plane),
+                "too large",
+            ),
+            (
+                (x(2, 3, *plane), x(1, 3, n, **drawn)),
+                dict(kernel_size=window, output_size=out),
+                "random samples",
+            ),
+        ],
+        ulp=0,
+        bad=FLOATING,
+        crosses=False,
         **POOL,
     )

@@ -124,7 +124,9 @@ _PACKAGES = {
 _NATIVE = (
     *("affine_grid_generator", "batch_norm", "binary_cross_entropy_with_logits", "convolution"),
     *("embedding", "frobenius_norm", "grid_sampler", "group_norm", "instance_norm", "kl_div"),
-    *("layer_norm", "norm_except_dim", "nuclear_norm", "poisson_nll_loss"),
+    *("layer_norm", "norm_except_dim", "nuclear_norm", "poisson_nll_loss", "constant_pad_nd"),
+    *("grid_sampler_2d", "grid_sampler_3d", "native_batch_norm", "native_channel_shuffle"),
+    *("native_group_norm", "native_layer_norm"),
 )
 _SWITCHES = (
     *("get_deterministic_debug_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"),

@@ -78,6 +78,22 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     return F.grid_sample(input, grid, mode, padding, align_corners)
 
 
+def _sampler(spatial):
+    def sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+        """`grid_sampler` of one number of dimensions."""
+        if input.dim() != spatial + 2:
+            raise RuntimeError(
+                f"grid_sampler_{spatial}d(): expected {spatial + 2}D input, got {input.dim()}D"
+            )
+        return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+    sampler.__name__ = sampler.__qualname__ = f"grid_sampler_{spatial}d"
+    return sampler
+
+
+grid_sampler_2d, grid_sampler_3d = _sampler(2), _sampler(3)
+
+
 def affine_grid_generator(theta, size, align_corners):
     """`nn.functional.affine_grid`."""
     return F.affine_grid(theta, size, align_corners)
@@ -111,3 +127,45 @@ def nuclear_norm(input, dim=(-2, -1), keepdim=False):
     if isinstance(dim, bool):
         dim, keepdim = (-2, -1), dim
     return linalg.matrix_norm(input, "nuc", dim, keepdim)
+
+
+def constant_pad_nd(input, pad, value=0):
+    """Pads with a constant; negative sizes cut off."""
+    return F.pad(input, pad, "constant", value)
+
+
+def native_channel_shuffle(input, groups):
+    """`channel_shuffle`."""
+    return F.channel_shuffle(input, groups)
+
+
+def _statistics(input, dims, eps, keepdim, dtype):
+    """Mean and 1 / sqrt(var + eps) along dimensions."""
+    wide = input if input.element_size() == 8 else input.float()
+    mean = wide.mean(dims, keepdim=keepdim)
+    rstd = (wide.var(dims, correction=0, keepdim=keepdim) + eps).rsqrt()
+    return mean.to(dtype), rstd.to(dtype)
+
+
+def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    """`batch_norm`, with the mean and 1 / sqrt(var + eps) of the batch; empty outside training."""
+    y = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    dtype = input.dtype if weight is None else weight.dtype
+    if not training:
+        return y, input.new_empty(0, dtype=dtype), input.new_empty(0, dtype=dtype)
+    others = [d for d in range(input.dim()) if d != 1]
+    return y, *_statistics(input.detach(), others, eps, False, dtype)
+
+
+def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    """`layer_norm`, with the mean and 1 / sqrt(var + eps) of each row."""
+    y = F.layer_norm(input, normalized_shape, weight, bias, eps)
+    dims = list(range(-len(normalized_shape), 0))
+    return y, *_statistics(input.detach(), dims, eps, True, input.dtype)
+
+
+def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    """`group_norm`, with the mean and 1 / sqrt(var + eps) of each group."""
+    y = F.group_norm(input, group, weight, bias, eps)
+    rows = input.reshape(N, group, C * HxW // group)
+    return y, *_statistics(rows, -1, eps, False, input.dtype)

@@ -21,4 +21,9 @@ flam_tensor *flam_pairwise_distance(const flam_tensor *x1, const flam_tensor *x2
   return guard_op("flam_pairwise_distance", [&] { return flambeau::ops::pairwise_distance(as_tensor(x1), as_tensor(x2), p, eps, keepdim != 0); });
 }
 
+flam_tensor *flam_pdist(const flam_tensor *input, double p) {
+  if (!input) return null_operand("flam_pdist", "input"), nullptr;
+  return guard_op("flam_pdist", [&] { return flambeau::ops::pdist(as_tensor(input), p); });
+}
+
 }  // extern "C"

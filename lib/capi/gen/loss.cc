@@ -76,4 +76,14 @@ flam_tensor *flam_kl_div(const flam_tensor *input, const flam_tensor *target, fl
   return guard_op("flam_kl_div", [&] { return flambeau::ops::kl_div(as_tensor(input), as_tensor(target), as_flam_reduction(reduction), log_target != 0); });
 }
 
+flam_tensor *flam_ctc_loss(const flam_tensor *log_probs, const flam_tensor *targets, const
+    flam_tensor *input_lengths, const flam_tensor *target_lengths, int64_t blank, flam_reduction
+    reduction, flam_bool zero_infinity) {
+  if (!log_probs) return null_operand("flam_ctc_loss", "log_probs"), nullptr;
+  if (!targets) return null_operand("flam_ctc_loss", "targets"), nullptr;
+  if (!input_lengths) return null_operand("flam_ctc_loss", "input_lengths"), nullptr;
+  if (!target_lengths) return null_operand("flam_ctc_loss", "target_lengths"), nullptr;
+  return guard_op("flam_ctc_loss", [&] { return flambeau::ops::ctc_loss(as_tensor(log_probs), as_tensor(targets), as_tensor(input_lengths), as_tensor(target_lengths), blank, as_flam_reduction(reduction), zero_infinity != 0); });
+}
+
 }  // extern "C"

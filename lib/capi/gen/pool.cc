@@ -208,4 +208,28 @@ flam_tensor *flam_lp_pool3d(const flam_tensor *input, double norm_type, const in
   return guard_op("flam_lp_pool3d", [&] { return flambeau::ops::lp_pool3d(as_tensor(input), norm_type, std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(stride, n_stride), ceil_mode != 0); });
 }
 
+flam_status flam_fractional_max_pool2d(const flam_tensor *input, const int64_t *kernel_size, size_t
+    n_kernel_size, const int64_t *output_size, size_t n_output_size, const flam_tensor
+    *random_samples, flam_tensor **out_values, flam_tensor **out_indices) {
+  if (!input) return null_operand("flam_fractional_max_pool2d", "input");
+  if (!kernel_size && n_kernel_size) return null_operand("flam_fractional_max_pool2d", "kernel_size");
+  if (!output_size && n_output_size) return null_operand("flam_fractional_max_pool2d", "output_size");
+  if (t_error && !random_samples) return pending_code();
+  if (!out_values) return null_operand("flam_fractional_max_pool2d", "out_values");
+  if (!out_indices) return null_operand("flam_fractional_max_pool2d", "out_indices");
+  return guard_op_status("flam_fractional_max_pool2d", [&] { return flambeau::ops::fractional_max_pool2d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(output_size, n_output_size), as_tensor(random_samples)); }, out_values, out_indices);
+}
+
+flam_status flam_fractional_max_pool3d(const flam_tensor *input, const int64_t *kernel_size, size_t
+    n_kernel_size, const int64_t *output_size, size_t n_output_size, const flam_tensor
+    *random_samples, flam_tensor **out_values, flam_tensor **out_indices) {
+  if (!input) return null_operand("flam_fractional_max_pool3d", "input");
+  if (!kernel_size && n_kernel_size) return null_operand("flam_fractional_max_pool3d", "kernel_size");
+  if (!output_size && n_output_size) return null_operand("flam_fractional_max_pool3d", "output_size");
+  if (t_error && !random_samples) return pending_code();
+  if (!out_values) return null_operand("flam_fractional_max_pool3d", "out_values");
+  if (!out_indices) return null_operand("flam_fractional_max_pool3d", "out_indices");
+  return guard_op_status("flam_fractional_max_pool3d", [&] { return flambeau::ops::fractional_max_pool3d(as_tensor(input), std::span<const int64_t>(kernel_size, n_kernel_size), std::span<const int64_t>(output_size, n_output_size), as_tensor(random_samples)); }, out_values, out_indices);
+}
+
 }  // extern "C"

@@ -241,6 +241,7 @@ Tensor triu_out(const Tensor& input, int64_t diagonal, const Tensor& out);
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim = 1, double eps = 1e-8);
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p = 2, double eps = 1e-6, bool
     keepdim = false);
+Tensor pdist(const Tensor& input, double p = 2);
 Tensor embedding_renorm_(const Tensor& weight, const Tensor& indices, double max_norm, double
     norm_type = 2);
 Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& offsets = {}, int32_t
@@ -414,6 +415,9 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
     weight = {}, int32_t reduction = FLAM_REDUCTION_MEAN, const Tensor& pos_weight = {});
 Tensor kl_div(const Tensor& input, const Tensor& target, int32_t reduction = FLAM_REDUCTION_MEAN,
     bool log_target = false);
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const
+    Tensor& target_lengths, int64_t blank = 0, int32_t reduction = FLAM_REDUCTION_MEAN, bool
+    zero_infinity = false);
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double
     margin = 0, int32_t reduction = FLAM_REDUCTION_MEAN);
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, double margin = 1, int32_t
@@ -687,6 +691,10 @@ std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& input, DimsView out
 Tensor max_unpool3d(const Tensor& input, const Tensor& indices, DimsView output_size);
 Tensor lp_pool3d(const Tensor& input, double norm_type, DimsView kernel_size, DimsView stride = {},
     bool ceil_mode = false);
+std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& input, DimsView kernel_size, DimsView
+    output_size, const Tensor& random_samples = {});
+std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& input, DimsView kernel_size, DimsView
+    output_size, const Tensor& random_samples = {});
 Tensor rand(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device
     device = Device{}, bool requires_grad = false);
 Tensor randn(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device

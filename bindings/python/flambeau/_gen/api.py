@@ -3509,7 +3509,7 @@ def tensordot(a, b, dims_a, dims_b):
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution (cross-correlation) in one dimension.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], floating point or int64.
     - `weight`: [o, c / groups, k], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: distance of the windows; default 1.
@@ -3534,7 +3534,7 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution (cross-correlation) in two dimensions.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], floating point or int64.
     - `weight`: [o, c / groups, kh, kw], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: distance of the windows; default 1.
@@ -3559,7 +3559,7 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """Transposed convolution in two dimensions: the gradient of `conv2d` by its input, as an op.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], floating point or int64.
     - `weight`: [c, o / groups, kh, kw], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: of the convolution it transposes; default 1.
@@ -3587,7 +3587,7 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
 def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution (cross-correlation) in three dimensions.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64.
     - `weight`: [o, c / groups, kd, kh, kw], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: distance of the windows; default 1.
@@ -3612,7 +3612,7 @@ def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], floating point or int64.
     - `weight`: [c, o / groups, k], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: of the convolution it transposes; default 1.
@@ -3641,7 +3641,7 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
     """Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
     op.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64.
     - `weight`: [c, o / groups, kd, kh, kw], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: of the convolution it transposes; default 1.
@@ -4599,6 +4599,20 @@ def pairwise_distance(x1, x2, p=2, eps=1e-6, keepdim=False):
     - errors: `ShapeError`; `DeviceMismatchError`.
     """
     h = _fast.flam_pairwise_distance(x1._h, x2._h, p, eps, keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def pdist(input, p=2):
+    """Distances between all pairs of rows.
+
+    - `input`: [n, d], floating point.
+    - `p`: exponent of the norm, not negative; default 2.
+    - returns: [n (n - 1) / 2]: of rows 0 and 1, 0 and 2, ..., 1 and 2, ...
+    - errors: `ShapeError`, `DtypeError`; `InvalidArgumentError`.
+    """
+    h = _fast.flam_pdist(input._h, p)
     if not h:
         return _none()
     return _wrap(h)
@@ -7348,6 +7362,27 @@ def kl_div(input, target, reduction='mean', log_target=False):
     - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_kl_div(input._h, target._h, _E_flam_reduction[reduction], log_target)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False):
+    """Connectionist temporal classification: how unlikely sequences of labels are, whatever steps of
+    the inputs they belong to.
+
+    - `log_probs`: [T, N, C] or [T, C]: log-probabilities of the classes, of a softmax over C; floating point.
+    - `targets`: classes, integers: [N, S], each row with its target at the start, or [sum of `target_lengths`], one target after the other.
+    - `input_lengths`: [N] or 0-d, integers: how many of the T steps each input has.
+    - `target_lengths`: [N] or 0-d, integers: how many classes each target has.
+    - `blank`: the class that stands for no label; default 0.
+    - `reduction`: none, mean or sum of the losses, [N]; the mean is over losses divided by the lengths of their targets; default mean.
+    - `zero_infinity`: whether infinite losses, of targets that are too long, and their gradients count as 0; default false.
+    - returns: 0-d, or [N] without a reduction. The gradient takes `log_probs` for the result of a log-softmax, as in torch, and cannot be differentiated again.
+    - errors: `ShapeError`, `DtypeError`; `InvalidArgumentError` for a length that is negative or over T, or a `blank` that is no class; `OutOfRangeError` for a target that is none.
+    - source: Graves, Fernandez, Gomez and Schmidhuber, 2006, doi 10.1145/1143844.1143891.
+    """
+    h = _fast.flam_ctc_loss(log_probs._h, targets._h, input_lengths._h, target_lengths._h, blank, _E_flam_reduction[reduction], zero_infinity)
     if not h:
         return _none()
     return _wrap(h)
@@ -11769,7 +11804,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """Mean of each window.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], floating point or int64, whose means are truncated.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -11866,7 +11901,7 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """Mean of each window.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], floating point or int64, whose means are truncated.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -12120,7 +12155,7 @@ def max_pool3d_with_indices(input, kernel_size, stride=None, padding=0, dilation
 def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """Mean of each window.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64, whose means are truncated.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -12220,6 +12255,56 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def fractional_max_pool2d(input, kernel_size, output_size, random_samples=None):
+    """Greatest elements of windows at drawn steps, and where they are: the result has any size.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `output_size`: h' and w', or one number for all; with the window less one at most the input's.
+    - `random_samples`: [n, c, 2], from 0 to 1: where each plane's steps begin; default: drawn.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`, `DtypeError`; `InvalidArgumentError`.
+    - source: Graham, 2014, arXiv 1412.6071.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_fractional_max_pool2d(input._h, kernel_size, _len(kernel_size), output_size, _len(output_size), _NULL if random_samples is None else random_samples._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def fractional_max_pool3d(input, kernel_size, output_size, random_samples=None):
+    """Greatest elements of windows at drawn steps, and where they are: the result has any size.
+
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `output_size`: d', h' and w', or one number for all; with the window less one at most the input's.
+    - `random_samples`: [n, c, 3], from 0 to 1: where each plane's steps begin; default: drawn.
+    - `out_values`: the greatest elements.
+    - `out_indices`: where they are in their plane, int64.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`, `DtypeError`; `InvalidArgumentError`.
+    - source: Graham, 2014, arXiv 1412.6071.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_fractional_max_pool3d(input._h, kernel_size, _len(kernel_size), output_size, _len(output_size), _NULL if random_samples is None else random_samples._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
 
 
 def profiler_options_init(options):

@@ -3483,7 +3483,7 @@ _S_conv1d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bi
 def _conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution (cross-correlation) in one dimension.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], floating point or int64.
     - `weight`: [o, c / groups, k], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: distance of the windows; default 1.
@@ -3522,7 +3522,7 @@ _S_conv2d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bi
 def _conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution (cross-correlation) in two dimensions.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], floating point or int64.
     - `weight`: [o, c / groups, kh, kw], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: distance of the windows; default 1.
@@ -3561,7 +3561,7 @@ _S_conv_transpose2d = (("input", "tensor", None, ""), ("weight", "tensor", None,
 def _conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """Transposed convolution in two dimensions: the gradient of `conv2d` by its input, as an op.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], floating point or int64.
     - `weight`: [c, o / groups, kh, kw], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: of the convolution it transposes; default 1.
@@ -3603,7 +3603,7 @@ _S_conv3d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bi
 def _conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Convolution (cross-correlation) in three dimensions.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64.
     - `weight`: [o, c / groups, kd, kh, kw], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: distance of the windows; default 1.
@@ -3642,7 +3642,7 @@ _S_conv_transpose1d = (("input", "tensor", None, ""), ("weight", "tensor", None,
 def _conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], floating point or int64.
     - `weight`: [c, o / groups, k], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: of the convolution it transposes; default 1.
@@ -3685,7 +3685,7 @@ def _conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padd
     """Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
     op.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64.
     - `weight`: [c, o / groups, kd, kh, kw], dtype of `input`.
     - `bias`: [o]; default none.
     - `stride`: of the convolution it transposes; default 1.
@@ -4421,6 +4421,30 @@ def _pairwise_distance(x1, x2, p=2, eps=1e-6, keepdim=False, *, keepdims=_UNSET)
 
 
 _pairwise_distance.__name__ = _pairwise_distance.__qualname__ = "pairwise_distance"
+
+_S_pdist = (("input", "tensor", None, ""), ("p", "double", None, "o"),)
+
+
+def _pdist(input, p=2):
+    """Distances between all pairs of rows.
+
+    - `input`: [n, d], floating point.
+    - `p`: exponent of the norm, not negative; default 2.
+    - returns: [n (n - 1) / 2]: of rows 0 and 1, 0 and 2, ..., 1 and 2, ...
+    - errors: `ShapeError`, `DtypeError`; `InvalidArgumentError`.
+    """
+    try:
+        h = _fast.flam_pdist(input._h, p)
+    except _RETRY:
+        h = _slow(_fast.flam_pdist, "pdist", _S_pdist, (input, p))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_pdist.__name__ = _pdist.__qualname__ = "pdist"
 
 _S_embedding_renorm_ = (("weight", "tensor", None, ""), ("indices", "tensor", None, ""), ("max_norm", "double", None, ""), ("norm_type", "double", None, "o"),)
 
@@ -7261,6 +7285,45 @@ def _kl_div(input, target, reduction='mean', log_target=False, *, size_average=N
 
 
 _kl_div.__name__ = _kl_div.__qualname__ = "kl_div"
+
+_S_ctc_loss = (("log_probs", "tensor", None, ""), ("targets", "tensor", None, ""), ("input_lengths", "tensor", None, ""), ("target_lengths", "tensor", None, ""), ("blank", "int", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"), ("zero_infinity", "bool", None, "o"),)
+
+
+def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False, *, size_average=None, reduce=None):
+    """Connectionist temporal classification: how unlikely sequences of labels are, whatever steps of
+    the inputs they belong to.
+
+    - `log_probs`: [T, N, C] or [T, C]: log-probabilities of the classes, of a softmax over C; floating point.
+    - `targets`: classes, integers: [N, S], each row with its target at the start, or [sum of `target_lengths`], one target after the other.
+    - `input_lengths`: [N] or 0-d, integers: how many of the T steps each input has.
+    - `target_lengths`: [N] or 0-d, integers: how many classes each target has.
+    - `blank`: the class that stands for no label; default 0.
+    - `reduction`: none, mean or sum of the losses, [N]; the mean is over losses divided by the lengths of their targets; default mean.
+    - `zero_infinity`: whether infinite losses, of targets that are too long, and their gradients count as 0; default false.
+    - returns: 0-d, or [N] without a reduction. The gradient takes `log_probs` for the result of a log-softmax, as in torch, and cannot be differentiated again.
+    - errors: `ShapeError`, `DtypeError`; `InvalidArgumentError` for a length that is negative or over T, or a `blank` that is no class; `OutOfRangeError` for a target that is none.
+    - source: Graves, Fernandez, Gomez and Schmidhuber, 2006, doi 10.1145/1143844.1143891.
+    """
+    if targets.__class__ in _NUMBERS:
+        targets = _scalar(targets)
+    if input_lengths.__class__ in _NUMBERS:
+        input_lengths = _scalar(input_lengths)
+    if target_lengths.__class__ in _NUMBERS:
+        target_lengths = _scalar(target_lengths)
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_ctc_loss(log_probs._h, targets._h, input_lengths._h, target_lengths._h, blank, _E_flam_reduction[reduction], zero_infinity)
+    except _RETRY:
+        h = _slow(_fast.flam_ctc_loss, "ctc_loss", _S_ctc_loss, (log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ctc_loss.__name__ = _ctc_loss.__qualname__ = "ctc_loss"
 
 _S_margin_ranking_loss = (("input1", "tensor", None, ""), ("input2", "tensor", None, ""), ("target", "tensor", None, ""), ("margin", "double", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
 
@@ -11424,7 +11487,7 @@ _S_avg_pool2d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""
 def _avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """Mean of each window.
 
-    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `input`: [n, c, h, w] or [c, h, w], floating point or int64, whose means are truncated.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -11559,7 +11622,7 @@ _S_avg_pool1d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""
 def _avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """Mean of each window.
 
-    - `input`: [n, c, l] or [c, l], floating point.
+    - `input`: [n, c, l] or [c, l], floating point or int64, whose means are truncated.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -11861,7 +11924,7 @@ _S_avg_pool3d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""
 def _avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
     """Mean of each window.
 
-    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+    - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64, whose means are truncated.
     - `kernel_size`: size of the window.
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: zeros added at both ends, at most half the window; default 0.
@@ -17016,6 +17079,7 @@ TORCH = {
     "count_nonzero": _count_nonzero,
     "cov": _cov,
     "cross": _cross,
+    "ctc_loss": _ctc_loss,
     "cummax": _cummax,
     "cummin": _cummin,
     "cumprod": _cumprod,
@@ -17223,6 +17287,7 @@ TORCH = {
     "ones_like": _ones_like,
     "outer": _outer,
     "pairwise_distance": _pairwise_distance,
+    "pdist": _pdist,
     "permute": _permute,
     "pixel_shuffle": _pixel_shuffle,
     "pixel_unshuffle": _pixel_unshuffle,
@@ -17775,6 +17840,7 @@ FUNCTIONAL = {
     "cosine_embedding_loss": _cosine_embedding_loss,
     "cosine_similarity": _cosine_similarity,
     "cross_entropy": _cross_entropy,
+    "ctc_loss": _ctc_loss,
     "dropout": _F_dropout,
     "elu": _F_elu,
     "elu_": _elu_,
@@ -17827,6 +17893,7 @@ FUNCTIONAL = {
     "one_hot": _one_hot,
     "pad": _pad,
     "pairwise_distance": _pairwise_distance,
+    "pdist": _pdist,
     "pixel_shuffle": _pixel_shuffle,
     "pixel_unshuffle": _pixel_unshuffle,
     "poisson_nll_loss": _poisson_nll_loss,

@@ -2,7 +2,7 @@
 
 from .._gen import api
 from .._gen import ops as _ops
-from ..autograd.grad_mode import no_grad
+from ..autograd.grad_mode import is_grad_enabled, no_grad
 
 _embedding = _ops.FUNCTIONAL["embedding"]
 
@@ -17,25 +17,24 @@ def embedding(
     sparse=False,
 ):
     """`weight[input]`; rows longer than `max_norm` are scaled down first, in place."""
-    _no_sparse("embedding", sparse)
+    _no_sparse("embedding", sparse, weight)
     if max_norm is not None:
         with no_grad():
             _ops._embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
-    found = _embedding(input, weight, padding_idx)
-    return (
-        _by_frequency(found, input, weight.shape[0])
-        if scale_grad_by_freq and found.requires_grad
-        else found
-    )
+    if scale_grad_by_freq:
+        weight = _by_frequency(weight, input)
+    return _embedding(input, weight, padding_idx)
 
 
-def _by_frequency(found, input, rows):
-    """`found`, its gradient divided by how often each row was looked up."""
+def _by_frequency(weight, input):
+    """The table, its gradient divided by how often each row is looked up."""
+    if not (weight.requires_grad and is_grad_enabled()):
+        return weight
     flat = input.reshape(-1)
-    counts = _ops._zeros(rows, device=found.device)
-    counts.index_add_(0, flat, _ops._ones(flat.shape, device=found.device))
-    share = (1 / counts[flat]).reshape(input.shape).unsqueeze(-1).to(found.dtype)
-    return found.detach() + (found - found.detach()) * share
+    counts = _ops._zeros(weight.shape[0], device=weight.device)
+    counts.index_add_(0, flat, _ops._ones(flat.shape, device=weight.device))
+    share = (1 / counts.clamp(min=1)).unsqueeze(-1).to(weight.dtype)
+    return weight.detach() + (weight - weight.detach()) * share
 
 
 def embedding_bag(
@@ -52,7 +51,7 @@ def embedding_bag(
     padding_idx=None,
 ):
     """Sums, means or maxima of looked-up vectors, bag by bag."""
-    _no_sparse("embedding_bag", sparse)
+    _no_sparse("embedding_bag", sparse, weight)
     if weight.dtype.is_floating_point is False and input.dtype.is_floating_point:
         input, weight = weight, input  # torch's old order of arguments
     if mode not in ("sum", "mean", "max"):
@@ -68,18 +67,22 @@ def embedding_bag(
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
         )
-    if scale_grad_by_freq:
-        raise NotImplementedError("embedding_bag: scale_grad_by_freq is not supported")
+    if scale_grad_by_freq and mode == "max":
+        raise RuntimeError(
+            "embedding_bag: scaling gradients by frequency is not supported for mode max"
+        )
     if max_norm is not None:
         with no_grad():
             _ops._embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
+    if scale_grad_by_freq:
+        weight = _by_frequency(weight, input)
     return api.embedding_bag(
         input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx
     )
 
 
-def _no_sparse(name, sparse):
-    if sparse:
+def _no_sparse(name, sparse, weight):
+    if sparse and weight.requires_grad and is_grad_enabled():
         raise NotImplementedError(f"{name}: sparse gradients are not supported")
 
 

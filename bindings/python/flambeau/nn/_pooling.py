@@ -49,6 +49,37 @@ def _adaptive_max_pool(n):
     return _named(adaptive_max_pool, name)
 
 
+def _fractional_max_pool(n):
+    both, name = getattr(api, f"fractional_max_pool{n}d"), f"fractional_max_pool{n}d"
+
+    def fractional_max_pool(
+        input,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ):
+        """Greatest elements of windows at drawn steps: the result has any size."""
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        if output_size is None:
+            if not isinstance(output_ratio, (tuple, list)):
+                output_ratio = (output_ratio,) * n
+            if len(output_ratio) != n:
+                raise ValueError(
+                    f"{name} requires output_ratio to either be a single Int or tuple of Ints."
+                )
+            output_size = [int(size * r) for size, r in zip(input.shape[-n:], output_ratio)]
+        kernel_size, output_size = (
+            (v,) if isinstance(v, int) else v for v in (kernel_size, output_size)
+        )
+        found = both(input, kernel_size, output_size, _random_samples)
+        return tuple(found) if return_indices else found[0]
+
+    return _named(fractional_max_pool, name)
+
+
 def _adaptive_average_pool(n):
     plain, name = _F[f"adaptive_avg_pool{n}d"], f"adaptive_avg_pool{n}d"
 
@@ -76,6 +107,10 @@ def _max_unpool(n):
             (v,) * n if isinstance(v, int) else tuple(v)
             for v in (kernel_size, kernel_size if stride is None else stride, padding)
         )
+        if any(s < 1 for s in stride):
+            raise RuntimeError(
+                f"strides should be greater than zero, but got stride: {list(stride)}"
+            )
         least = [
             (size - 1) * s + k - 2 * p
             for size, s, k, p in zip(input.shape[-n:], stride, kernel, padding)
@@ -108,9 +143,8 @@ def _named(function, name):
 
 
 _FORMS = {f.__name__: f for n in (1, 2, 3) for f in (_max_pool(n), _adaptive_max_pool(n))}
+_FORMS |= {f.__name__: f for f in map(_fractional_max_pool, (2, 3))}
 FUNCTIONS = _FORMS | {
-    f.__name__: f
-    for n in (1, 2, 3)
-    for f in (_adaptive_average_pool(n), _max_unpool(n))
+    f.__name__: f for n in (1, 2, 3) for f in (_adaptive_average_pool(n), _max_unpool(n))
 }
 FUNCTIONS |= {f"{name}_with_indices": _with_indices(name) for name in _FORMS}

@@ -3531,6 +3531,7 @@ extern "C" {
         eps: f64,
         keepdim: flam_bool,
     ) -> *mut flam_tensor;
+    pub fn flam_pdist(input: *const flam_tensor, p: f64) -> *mut flam_tensor;
     pub fn flam_embedding_renorm_(
         weight: *mut flam_tensor,
         indices: *const flam_tensor,
@@ -3803,6 +3804,15 @@ extern "C" {
         target: *const flam_tensor,
         reduction: flam_reduction,
         log_target: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_ctc_loss(
+        log_probs: *const flam_tensor,
+        targets: *const flam_tensor,
+        input_lengths: *const flam_tensor,
+        target_lengths: *const flam_tensor,
+        blank: i64,
+        reduction: flam_reduction,
+        zero_infinity: flam_bool,
     ) -> *mut flam_tensor;
     pub fn flam_margin_ranking_loss(
         input1: *const flam_tensor,
@@ -4519,6 +4529,26 @@ extern "C" {
         n_stride: usize,
         ceil_mode: flam_bool,
     ) -> *mut flam_tensor;
+    pub fn flam_fractional_max_pool2d(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        output_size: *const i64,
+        n_output_size: usize,
+        random_samples: *const flam_tensor,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_fractional_max_pool3d(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        output_size: *const i64,
+        n_output_size: usize,
+        random_samples: *const flam_tensor,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
     pub fn flam_profiler_options_init(options: *mut flam_profiler_options);
     pub fn flam_profiler_start(options: *const flam_profiler_options) -> flam_status;
     pub fn flam_profiler_is_running() -> flam_bool;

@@ -1,6 +1,7 @@
 """All module classes, under the names PyTorch gives them."""
 
 from . import (
+    adaptive,
     batchnorm,
     container,
     conv,
@@ -24,6 +25,7 @@ from . import (
 from .module import Module
 
 _PARTS = (
+    adaptive,
     batchnorm,
     container,
     conv,

@@ -176,8 +176,8 @@ class WalkMixin:
 
     def to(self, *args, **kwargs):
         """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`,
-        `to(tensor)`."""
-        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        `to(tensor)`; lays those of images out in a `memory_format`."""
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -185,7 +185,10 @@ class WalkMixin:
             )
         return self._apply(
             lambda t: t.to(
-                device, dtype if t.is_floating_point() else None, non_blocking=non_blocking
+                device,
+                dtype if t.is_floating_point() else None,
+                non_blocking=non_blocking,
+                memory_format=memory_format if t.dim() in (4, 5) else None,
             )
         )
 
@@ -247,4 +250,5 @@ def _parse_to(*args, non_blocking=False, device=None, dtype=None, memory_format=
             device, dtype = value.device, value.dtype
         elif value is not None:
             device = device_type(value)
-    return device if device is None else device_type(device), dtype, non_blocking
+    device = device if device is None else device_type(device)
+    return device, dtype, non_blocking, memory_format

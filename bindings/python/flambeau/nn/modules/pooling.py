@@ -82,6 +82,53 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+class _FractionalMaxPool(Module):
+    _n = 2
+
+    def __init__(
+        self,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ):
+        super().__init__()
+        name = type(self).__name__
+
+        def each(v):
+            return v if v is None else tuple(v) if isinstance(v, (tuple, list)) else (v,) * self._n
+
+        self.kernel_size, self.return_indices = each(kernel_size), return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size, self.output_ratio = each(output_size), each(output_ratio)
+        if output_size is None and output_ratio is None:
+            raise ValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input):
+        pool = getattr(F, f"fractional_max_pool{self._n}d")
+        return pool(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
+
+
+for _n in (2, 3):
+    CLASSES[f"FractionalMaxPool{_n}d"] = type(
+        f"FractionalMaxPool{_n}d",
+        (_FractionalMaxPool,),
+        {"_n": _n, "__module__": __name__, "__doc__": "Greatest elements at drawn steps."},
+    )
 for _n in (1, 2, 3):
     CLASSES[f"MaxUnpool{_n}d"] = type(
         f"MaxUnpool{_n}d",

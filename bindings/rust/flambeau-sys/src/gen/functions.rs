@@ -286,6 +286,7 @@ functions! {
     fn flam_environment() -> *const c_char;
     fn flam_cosine_similarity(x1: *const flam_tensor, x2: *const flam_tensor, dim: i64, eps: f64) -> *mut flam_tensor;
     fn flam_pairwise_distance(x1: *const flam_tensor, x2: *const flam_tensor, p: f64, eps: f64, keepdim: flam_bool) -> *mut flam_tensor;
+    fn flam_pdist(input: *const flam_tensor, p: f64) -> *mut flam_tensor;
     fn flam_embedding_renorm_(weight: *mut flam_tensor, indices: *const flam_tensor, max_norm: f64, norm_type: f64) -> *mut flam_tensor;
     fn flam_embedding_bag(input: *const flam_tensor, weight: *const flam_tensor, offsets: *const flam_tensor, mode: flam_bag, per_sample_weights: *const flam_tensor, include_last_offset: flam_bool, padding_idx: *const i64) -> *mut flam_tensor;
     fn flam_version() -> u32;
@@ -458,6 +459,7 @@ functions! {
     fn flam_binary_cross_entropy(input: *const flam_tensor, target: *const flam_tensor, weight: *const flam_tensor, reduction: flam_reduction) -> *mut flam_tensor;
     fn flam_binary_cross_entropy_with_logits(input: *const flam_tensor, target: *const flam_tensor, weight: *const flam_tensor, reduction: flam_reduction, pos_weight: *const flam_tensor) -> *mut flam_tensor;
     fn flam_kl_div(input: *const flam_tensor, target: *const flam_tensor, reduction: flam_reduction, log_target: flam_bool) -> *mut flam_tensor;
+    fn flam_ctc_loss(log_probs: *const flam_tensor, targets: *const flam_tensor, input_lengths: *const flam_tensor, target_lengths: *const flam_tensor, blank: i64, reduction: flam_reduction, zero_infinity: flam_bool) -> *mut flam_tensor;
     fn flam_margin_ranking_loss(input1: *const flam_tensor, input2: *const flam_tensor, target: *const flam_tensor, margin: f64, reduction: flam_reduction) -> *mut flam_tensor;
     fn flam_hinge_embedding_loss(input: *const flam_tensor, target: *const flam_tensor, margin: f64, reduction: flam_reduction) -> *mut flam_tensor;
     fn flam_cosine_embedding_loss(input1: *const flam_tensor, input2: *const flam_tensor, target: *const flam_tensor, margin: f64, reduction: flam_reduction) -> *mut flam_tensor;
@@ -762,6 +764,8 @@ functions! {
     fn flam_adaptive_max_pool3d(input: *const flam_tensor, output_size: *const i64, n_output_size: usize, out_values: *mut *mut flam_tensor, out_indices: *mut *mut flam_tensor) -> flam_status;
     fn flam_max_unpool3d(input: *const flam_tensor, indices: *const flam_tensor, output_size: *const i64, n_output_size: usize) -> *mut flam_tensor;
     fn flam_lp_pool3d(input: *const flam_tensor, norm_type: f64, kernel_size: *const i64, n_kernel_size: usize, stride: *const i64, n_stride: usize, ceil_mode: flam_bool) -> *mut flam_tensor;
+    fn flam_fractional_max_pool2d(input: *const flam_tensor, kernel_size: *const i64, n_kernel_size: usize, output_size: *const i64, n_output_size: usize, random_samples: *const flam_tensor, out_values: *mut *mut flam_tensor, out_indices: *mut *mut flam_tensor) -> flam_status;
+    fn flam_fractional_max_pool3d(input: *const flam_tensor, kernel_size: *const i64, n_kernel_size: usize, output_size: *const i64, n_output_size: usize, random_samples: *const flam_tensor, out_values: *mut *mut flam_tensor, out_indices: *mut *mut flam_tensor) -> flam_status;
     fn flam_profiler_options_init(options: *mut flam_profiler_options);
     fn flam_profiler_start(options: *const flam_profiler_options) -> flam_status;
     fn flam_profiler_is_running() -> flam_bool;

@@ -137,7 +137,7 @@ impl Default for ConvTranspose3dOptions<'_> {
 impl Tensor {
     /// Convolution (cross-correlation) in one dimension.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point or int64.
     /// - `weight`: \[o, c / groups, k\], dtype of `self`.
     /// - returns: \[n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1\], without n where `self` has none.
     ///
@@ -150,7 +150,7 @@ impl Tensor {
 
     /// Convolution (cross-correlation) in one dimension.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point or int64.
     /// - `weight`: \[o, c / groups, k\], dtype of `self`.
     /// - `options`: the rest, [`Conv1dOptions`].
     /// - returns: \[n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1\], without n where `self` has none.
@@ -167,7 +167,7 @@ impl Tensor {
 
     /// Convolution (cross-correlation) in two dimensions.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point or int64.
     /// - `weight`: \[o, c / groups, kh, kw\], dtype of `self`.
     /// - returns: \[n, o, h', w'\] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without n where `self` has none.
     ///
@@ -180,7 +180,7 @@ impl Tensor {
 
     /// Convolution (cross-correlation) in two dimensions.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point or int64.
     /// - `weight`: \[o, c / groups, kh, kw\], dtype of `self`.
     /// - `options`: the rest, [`Conv2dOptions`].
     /// - returns: \[n, o, h', w'\] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without n where `self` has none.
@@ -197,7 +197,7 @@ impl Tensor {
 
     /// Transposed convolution in two dimensions: the gradient of `Tensor::conv2d` by its input, as an op.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point or int64.
     /// - `weight`: \[c, o / groups, kh, kw\], dtype of `self`.
     /// - returns: \[n, o, h', w'\] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
     ///
@@ -210,7 +210,7 @@ impl Tensor {
 
     /// Transposed convolution in two dimensions: the gradient of `Tensor::conv2d` by its input, as an op.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point or int64.
     /// - `weight`: \[c, o / groups, kh, kw\], dtype of `self`.
     /// - `options`: the rest, [`ConvTranspose2dOptions`].
     /// - returns: \[n, o, h', w'\] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
@@ -231,7 +231,7 @@ impl Tensor {
 
     /// Convolution (cross-correlation) in three dimensions.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point or int64.
     /// - `weight`: \[o, c / groups, kd, kh, kw\], dtype of `self`.
     /// - returns: \[n, o, d', h', w'\], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1, without n where `self` has none.
     ///
@@ -244,7 +244,7 @@ impl Tensor {
 
     /// Convolution (cross-correlation) in three dimensions.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point or int64.
     /// - `weight`: \[o, c / groups, kd, kh, kw\], dtype of `self`.
     /// - `options`: the rest, [`Conv3dOptions`].
     /// - returns: \[n, o, d', h', w'\], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1, without n where `self` has none.
@@ -261,7 +261,7 @@ impl Tensor {
 
     /// Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point or int64.
     /// - `weight`: \[c, o / groups, k\], dtype of `self`.
     /// - returns: \[n, o, l'\], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
     ///
@@ -274,7 +274,7 @@ impl Tensor {
 
     /// Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point or int64.
     /// - `weight`: \[c, o / groups, k\], dtype of `self`.
     /// - `options`: the rest, [`ConvTranspose1dOptions`].
     /// - returns: \[n, o, l'\], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
@@ -296,7 +296,7 @@ impl Tensor {
     /// Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
     /// op.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point or int64.
     /// - `weight`: \[c, o / groups, kd, kh, kw\], dtype of `self`.
     /// - returns: \[n, o, d', h', w'\], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
     ///
@@ -310,7 +310,7 @@ impl Tensor {
     /// Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
     /// op.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point or int64.
     /// - `weight`: \[c, o / groups, kd, kh, kw\], dtype of `self`.
     /// - `options`: the rest, [`ConvTranspose3dOptions`].
     /// - returns: \[n, o, d', h', w'\], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.

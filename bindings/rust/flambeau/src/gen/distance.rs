@@ -83,4 +83,30 @@ impl Tensor {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_pairwise_distance(self.raw(), x2.raw(), p, eps, i32::from(keepdim))) }
     }
+
+    /// Distances between all pairs of rows.
+    ///
+    /// - `self`: \[n, d\], floating point.
+    /// - returns: \[n (n - 1) / 2\]: of rows 0 and 1, 0 and 2, ..., 1 and 2, ...
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE), [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn pdist(&self) -> Result<Tensor> {
+        self.pdist_with(2.0)
+    }
+
+    /// Distances between all pairs of rows.
+    ///
+    /// - `self`: \[n, d\], floating point.
+    /// - `p`: exponent of the norm, not negative; default 2.
+    /// - returns: \[n (n - 1) / 2\]: of rows 0 and 1, 0 and 2, ..., 1 and 2, ...
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE), [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn pdist_with(&self, p: f64) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_pdist(self.raw(), p)) }
+    }
 }

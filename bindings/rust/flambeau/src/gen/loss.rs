@@ -55,6 +55,23 @@ impl Default for BinaryCrossEntropyWithLogitsOptions<'_> {
     }
 }
 
+/// What [`Tensor::ctc_loss_with`](crate::Tensor::ctc_loss_with) may be told.
+#[derive(Debug)]
+pub struct CtcLossOptions {
+    /// the class that stands for no label; default 0.
+    pub blank: i64,
+    /// none, mean or sum of the losses, \[N\]; the mean is over losses divided by the lengths of their targets; default mean.
+    pub reduction: Reduction,
+    /// whether infinite losses, of targets that are too long, and their gradients count as 0; default false.
+    pub zero_infinity: bool,
+}
+
+impl Default for CtcLossOptions {
+    fn default() -> Self {
+        Self { blank: 0, reduction: Reduction::MEAN, zero_infinity: false }
+    }
+}
+
 impl Tensor {
     /// Squared error, `(input - target)^2`.
     ///
@@ -362,5 +379,58 @@ impl Tensor {
         let target = target.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_kl_div(self.raw(), target.raw(), reduction.0, i32::from(log_target))) }
+    }
+
+    /// Connectionist temporal classification: how unlikely sequences of labels are, whatever steps of
+    /// the inputs they belong to.
+    ///
+    /// - `self`: \[T, N, C\] or \[T, C\]: log-probabilities of the classes, of a softmax over C; floating point.
+    /// - `targets`: classes, integers: \[N, S\], each row with its target at the start, or \[sum of `target_lengths`\], one target after the other.
+    /// - `input_lengths`: \[N\] or 0-d, integers: how many of the T steps each input has.
+    /// - `target_lengths`: \[N\] or 0-d, integers: how many classes each target has.
+    /// - returns: 0-d, or \[N\] without a reduction. The gradient takes `self` for the result of a log-softmax, as in torch, and cannot be differentiated again.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE), [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a length that is negative or over T, or a `blank` that is no class; [`Status::INDEX`](crate::Status::INDEX) for a target that is none.
+    ///
+    /// Source: Graves, Fernandez, Gomez and Schmidhuber, 2006, doi 10.1145/1143844.1143891.
+    pub fn ctc_loss(
+        &self,
+        targets: impl Operand,
+        input_lengths: impl Operand,
+        target_lengths: impl Operand,
+    ) -> Result<Tensor> {
+        self.ctc_loss_with(targets, input_lengths, target_lengths, CtcLossOptions::default())
+    }
+
+    /// Connectionist temporal classification: how unlikely sequences of labels are, whatever steps of
+    /// the inputs they belong to.
+    ///
+    /// - `self`: \[T, N, C\] or \[T, C\]: log-probabilities of the classes, of a softmax over C; floating point.
+    /// - `targets`: classes, integers: \[N, S\], each row with its target at the start, or \[sum of `target_lengths`\], one target after the other.
+    /// - `input_lengths`: \[N\] or 0-d, integers: how many of the T steps each input has.
+    /// - `target_lengths`: \[N\] or 0-d, integers: how many classes each target has.
+    /// - `options`: the rest, [`CtcLossOptions`].
+    /// - returns: 0-d, or \[N\] without a reduction. The gradient takes `self` for the result of a log-softmax, as in torch, and cannot be differentiated again.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE), [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a length that is negative or over T, or a `blank` that is no class; [`Status::INDEX`](crate::Status::INDEX) for a target that is none.
+    ///
+    /// Source: Graves, Fernandez, Gomez and Schmidhuber, 2006, doi 10.1145/1143844.1143891.
+    pub fn ctc_loss_with(
+        &self,
+        targets: impl Operand,
+        input_lengths: impl Operand,
+        target_lengths: impl Operand,
+        options: CtcLossOptions,
+    ) -> Result<Tensor> {
+        let CtcLossOptions { blank, reduction, zero_infinity } = options;
+        let targets = targets.hold();
+        let input_lengths = input_lengths.hold();
+        let target_lengths = target_lengths.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_ctc_loss(self.raw(), targets.raw(), input_lengths.raw(), target_lengths.raw(), blank, reduction.0, i32::from(zero_infinity))) }
     }
 }

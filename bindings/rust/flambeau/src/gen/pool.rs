@@ -213,7 +213,7 @@ impl Tensor {
 
     /// Mean of each window.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point or int64, whose means are truncated.
     /// - `kernel_size`: size of the window.
     /// - returns: \[n, c, h', w'\], without n where `self` has none.
     ///
@@ -226,7 +226,7 @@ impl Tensor {
 
     /// Mean of each window.
     ///
-    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point or int64, whose means are truncated.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`AvgPool2dOptions`].
     /// - returns: \[n, c, h', w'\], without n where `self` has none.
@@ -327,7 +327,7 @@ impl Tensor {
 
     /// Mean of each window.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point or int64, whose means are truncated.
     /// - `kernel_size`: size of the window.
     /// - returns: \[n, c, l'\], without n where `self` has none.
     ///
@@ -340,7 +340,7 @@ impl Tensor {
 
     /// Mean of each window.
     ///
-    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point or int64, whose means are truncated.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`AvgPool1dOptions`].
     /// - returns: \[n, c, l'\], without n where `self` has none.
@@ -619,7 +619,7 @@ impl Tensor {
 
     /// Mean of each window.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point or int64, whose means are truncated.
     /// - `kernel_size`: size of the window.
     /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
     ///
@@ -632,7 +632,7 @@ impl Tensor {
 
     /// Mean of each window.
     ///
-    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point or int64, whose means are truncated.
     /// - `kernel_size`: size of the window.
     /// - `options`: the rest, [`AvgPool3dOptions`].
     /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
@@ -734,5 +734,93 @@ impl Tensor {
     ) -> Result<Tensor> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_lp_pool3d(self.raw(), norm_type, kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), i32::from(ceil_mode))) }
+    }
+
+    /// Greatest elements of windows at drawn steps, and where they are: the result has any size.
+    ///
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `output_size`: h' and w', or one number for all; with the window less one at most the input's.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE), [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    ///
+    /// Source: Graham, 2014, arXiv 1412.6071.
+    pub fn fractional_max_pool2d(
+        &self,
+        kernel_size: &[i64],
+        output_size: &[i64],
+    ) -> Result<(Tensor, Tensor)> {
+        self.fractional_max_pool2d_with(kernel_size, output_size, None)
+    }
+
+    /// Greatest elements of windows at drawn steps, and where they are: the result has any size.
+    ///
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `output_size`: h' and w', or one number for all; with the window less one at most the input's.
+    /// - `random_samples`: \[n, c, 2\], from 0 to 1: where each plane's steps begin; default: drawn.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE), [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    ///
+    /// Source: Graham, 2014, arXiv 1412.6071.
+    pub fn fractional_max_pool2d_with(
+        &self,
+        kernel_size: &[i64],
+        output_size: &[i64],
+        random_samples: Option<&Tensor>,
+    ) -> Result<(Tensor, Tensor)> {
+        let mut out_values = null_mut();
+        let mut out_indices = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_fractional_max_pool2d(self.raw(), kernel_size.as_ptr(), kernel_size.len(), output_size.as_ptr(), output_size.len(), random_samples.map_or(null_mut(), |v| v.raw()), &mut out_values, &mut out_indices))? };
+        Ok(unsafe { (made(out_values)?, made(out_indices)?) })
+    }
+
+    /// Greatest elements of windows at drawn steps, and where they are: the result has any size.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `output_size`: d', h' and w', or one number for all; with the window less one at most the input's.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE), [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    ///
+    /// Source: Graham, 2014, arXiv 1412.6071.
+    pub fn fractional_max_pool3d(
+        &self,
+        kernel_size: &[i64],
+        output_size: &[i64],
+    ) -> Result<(Tensor, Tensor)> {
+        self.fractional_max_pool3d_with(kernel_size, output_size, None)
+    }
+
+    /// Greatest elements of windows at drawn steps, and where they are: the result has any size.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `output_size`: d', h' and w', or one number for all; with the window less one at most the input's.
+    /// - `random_samples`: \[n, c, 3\], from 0 to 1: where each plane's steps begin; default: drawn.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE), [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    ///
+    /// Source: Graham, 2014, arXiv 1412.6071.
+    pub fn fractional_max_pool3d_with(
+        &self,
+        kernel_size: &[i64],
+        output_size: &[i64],
+        random_samples: Option<&Tensor>,
+    ) -> Result<(Tensor, Tensor)> {
+        let mut out_values = null_mut();
+        let mut out_indices = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_fractional_max_pool3d(self.raw(), kernel_size.as_ptr(), kernel_size.len(), output_size.as_ptr(), output_size.len(), random_samples.map_or(null_mut(), |v| v.raw()), &mut out_values, &mut out_indices))? };
+        Ok(unsafe { (made(out_values)?, made(out_indices)?) })
     }
 }

@@ -1,0 +1,89 @@
+"""Orders of dimensions: results lie with their channels last where operands do, as in torch."""
+
+import flambeau as torch
+import pytest
+from flambeau.nn import functional as F
+
+FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
+X = {4: torch.randn(2, 4, 6, 6), 5: torch.randn(2, 4, 6, 6, 6)}
+W = {4: torch.randn(4, 4, 3, 3), 5: torch.randn(4, 4, 3, 3, 3)}
+
+
+def both(n, name):
+    return lambda x: getattr(F, f"{name}{n - 2}d")(x, 2)
+
+
+# Operations, and the numbers of dimensions in which they keep the order.
+KEEP = {
+    "max_pool": (both, (4, 5)),
+    "avg_pool": (both, (4,)),
+    "adaptive_avg_pool": (both, (4,)),
+    "adaptive_max_pool": (both, (4,)),
+    "interpolate": (lambda n, _: lambda x: F.interpolate(x, scale_factor=2), (4, 5)),
+    "group_norm": (lambda n, _: lambda x: F.group_norm(x, 2), (4, 5)),
+    "batch_norm": (lambda n, _: lambda x: F.batch_norm(x, None, None, training=True), (4, 5)),
+    "instance_norm": (lambda n, _: F.instance_norm, ()),
+    "pad": (lambda n, _: lambda x: F.pad(x, (1, 2)), (4, 5)),
+    "cat": (lambda n, _: lambda x: torch.cat([x, x], 1), (4, 5)),
+    "cat_mixed": (lambda n, _: lambda x: torch.cat([x, x.contiguous()], 1), ()),
+    "roll": (lambda n, _: lambda x: torch.roll(x, 1, 2), (4, 5)),
+    "channel_shuffle": (lambda n, _: lambda x: F.channel_shuffle(x, 2), (4, 5)),
+    "dropout": (lambda n, _: lambda x: F.dropout(x, 0.0), (4, 5)),
+    "conv": (lambda n, _: lambda x: getattr(F, f"conv{n - 2}d")(x, W[n]), (4, 5)),
+    "conv_transpose": (
+        lambda n, _: lambda x: getattr(F, f"conv_transpose{n - 2}d")(x, W[n]),
+        (4, 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("n", [4, 5])
+@pytest.mark.parametrize("name", KEEP)
+def test_an_operation_keeps_the_order_and_the_values(name, n):
+    make, kept = KEEP[name]
+    f, x = make(n, name), X[n]
+    y, wanted = f(x.contiguous(memory_format=FORMATS[n])), f(x)
+    assert y.is_contiguous(memory_format=FORMATS[n]) == (n in kept)
+    assert wanted.is_contiguous()
+    torch.testing.assert_close(y.contiguous(), wanted)
+
+
+def test_the_weight_alone_decides_too_and_gradients_follow():
+    x, w = X[4].clone().requires_grad_(), W[4].clone().requires_grad_()
+    last = w.detach().contiguous(memory_format=torch.channels_last).requires_grad_()
+    y = F.conv2d(x, last)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+    found = torch.autograd.grad(y.square().sum(), (x, last))
+    wanted = torch.autograd.grad(F.conv2d(x, w).square().sum(), (x, w))
+    assert all(g.is_contiguous(memory_format=torch.channels_last) for g in found)
+    for g, h in zip(found, wanted):
+        torch.testing.assert_close(g.contiguous(), h, rtol=1e-4, atol=1e-4)
+
+
+def test_volumes_of_doubles_are_convolved_in_c_order():
+    x = X[5].double().contiguous(memory_format=torch.channels_last_3d)
+    assert F.conv3d(x, W[5].double()).is_contiguous()
+
+
+@pytest.mark.parametrize("cast", "float double half bfloat16 int long short char byte bool".split())
+def test_casts_take_a_format(cast):
+    y = getattr(X[4], cast)(memory_format=torch.channels_last)
+    assert y.stride() == (144, 1, 24, 4)
+    kept = getattr(y, cast)(memory_format=torch.preserve_format)
+    assert kept.stride() == y.stride()
+
+
+def test_a_module_moves_to_a_format():
+    m = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4))
+    m.to(memory_format=torch.channels_last)
+    assert m[0].weight.stride() == (27, 1, 9, 3) and m[1].weight.stride() == (1,)
+    y = m(torch.randn(2, 3, 5, 5).to(memory_format=torch.channels_last))
+    assert y.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("shape, stride", [((2, 4, 1, 1), (4, 1, 4, 4)), ((2, 1, 3, 3), None)])
+def test_ambiguous_strides_are_told_by_the_batch(shape, stride):
+    x = torch.randn(shape)
+    x = x if stride is None else torch.as_strided(x, shape, stride)
+    y = F.pad(x, (1, 1))
+    assert y.is_contiguous(memory_format=torch.channels_last) == (stride is not None or 1 in shape)
