@@ -252,4 +252,12 @@ op(
     ulp=16,
     atol=1e-6,
     crosses=True,
+    big=[
+        (
+            x(8, 600, 12),
+            whole(1, 2, 2, 3, 3, 5, 7, shape=(600, 3)),
+            whole(8, 7, shape=(600,)),
+            whole(3, 2, shape=(600,)),
+        )
+    ],
 )

@@ -220,6 +220,7 @@ for n, plane, window, out in ((2, (9, 7), (3, 2), (4, 3)), (3, (6, 5, 7), (2, 2,
             (x(3, *plane), x(1, 3, n, **drawn)),
         ],
         options=[dict(kernel_size=window, output_size=out)],
+        big=[(x(30, 50, *plane), x(30, 50, n, **drawn))],
         refuses=[
             (
                 (x(2, 3, *plane), x(2, 3, n, **drawn)),
