@@ -85,3 +85,32 @@ def test_several_results_print_as_torchs(torch):
     assert repr(torch.linalg.qr(x)).startswith("torch.return_types.linalg_qr(\nQ=tensor(")
     assert repr(x.max(0)).startswith("torch.return_types.max(\nvalues=tensor(")
     assert type(torch.std_mean(x)) is tuple and type(torch.var_mean(x, 0)) is tuple
+
+
+def test_switches_of_back_ends(torch):
+    cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
+    assert (cudnn.version() is not None) == cudnn.is_available()  # programs compare the version
+    assert cuda.flash_sdp_enabled()
+    with cuda.sdp_kernel(enable_flash=False, enable_math=True):
+        assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
+    cuda.enable_mem_efficient_sdp(False)
+    assert cuda.flash_sdp_enabled() and not cuda.mem_efficient_sdp_enabled()
+    cuda.enable_mem_efficient_sdp(True)
+
+
+def test_private_helpers_that_programs_call(torch):
+    from flambeau._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+
+    some = [torch.ones(2, 2), torch.zeros(3)]
+    flat = _flatten_dense_tensors(some)
+    assert flat.tolist() == [1, 1, 1, 1, 0, 0, 0]
+    again = _unflatten_dense_tensors(flat, some)
+    assert all(a.equal(b) for a, b in zip(again, some))
+    torch._assert(True, "fine")
+    torch._check(True)
+    with pytest.raises(AssertionError, match="not fine"):
+        torch._assert(False, "not fine")
+    with pytest.raises(RuntimeError, match="wrong"):
+        torch._check(False, lambda: "wrong")
+    with pytest.raises(TypeError, match="cond must be a bool"):
+        torch._check(1)

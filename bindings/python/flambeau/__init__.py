@@ -23,6 +23,8 @@ from ._errors import (
 )
 from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
 from ._functions import (
+    _assert,
+    _check,
     broadcast_shapes,
     can_cast,
     get_default_dtype,
@@ -87,6 +89,7 @@ newaxis = None
 _PACKAGES = {
     "_C",
     "_dynamo",
+    "_utils",
     "accelerator",
     "amp",
     "ao",

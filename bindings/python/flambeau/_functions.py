@@ -171,3 +171,17 @@ def is_signed(input):
 def get_device(input):
     """The number of a tensor's GPU; -1 on the cpu."""
     return input.get_device()
+
+
+def _assert(condition, message):
+    """Python's assert as a function, which models use."""
+    assert condition, message
+
+
+def _check(cond, message=None):
+    """Raises RuntimeError where the condition does not hold; `message` may be a function."""
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not cond:
+        text = "Expected cond to be True, but got False." if message is None else message
+        raise RuntimeError(text() if callable(text) else text)

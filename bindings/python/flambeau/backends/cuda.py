@@ -1,4 +1,7 @@
-"""Switches of CUDA."""
+"""Switches of CUDA. There is one way to compute attention, so which kernels of torch's are allowed
+is kept, and decides nothing."""
+
+import contextlib
 
 
 def is_built():
@@ -11,6 +14,39 @@ def is_built():
 
 class _Matmul:
     allow_tf32 = False
+    allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
 
 
 matmul = _Matmul()
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+
+
+def _switch(kind):
+    def enable(enabled):
+        _attention[kind] = bool(enabled)
+
+    def is_enabled():
+        return _attention[kind]
+
+    enable.__doc__ = f"Allows or forbids torch's {kind} attention."
+    is_enabled.__doc__ = f"Whether torch's {kind} attention is allowed."
+    return enable, is_enabled
+
+
+enable_flash_sdp, flash_sdp_enabled = _switch("flash")
+enable_mem_efficient_sdp, mem_efficient_sdp_enabled = _switch("mem_efficient")
+enable_math_sdp, math_sdp_enabled = _switch("math")
+enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn")
+
+
+@contextlib.contextmanager
+def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """Allows these kinds inside the block; `torch.nn.attention.sdpa_kernel` is the newer name."""
+    before = dict(_attention)
+    _attention.update(
+        flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn
+    )
+    try:
+        yield
+    finally:
+        _attention.update(before)

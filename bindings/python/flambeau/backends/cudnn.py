@@ -8,14 +8,12 @@ allow_tf32 = True
 
 
 def is_available():
-    """Whether convolutions may use cuDNN: where there is a CUDA device."""
-    from .. import cuda
-
-    return cuda.is_available()
+    """Whether convolutions use cuDNN: no, they are flambeau's own on every device."""
+    return False
 
 
 def version():
-    """cuDNN's version where it is loaded; None elsewhere."""
+    """The version of cuDNN in use: None."""
     return None
 
 
