@@ -49,6 +49,12 @@ def test_as_torch(tmp_path):
         assert __name__ == "__main__" and sys.argv[1:] == ["--flag", "3"]
         import flambeau
         assert torch is flambeau and nn is flambeau.nn and torch.__name__ == "flambeau"
+        from importlib.metadata import PackageNotFoundError, version
+        assert version("torch") == torch.__version__
+        try:
+            version("no-such-thing")
+        except PackageNotFoundError:
+            pass
         print(torch.ones(2) + 1, torch.float32)
         try:
             import torch.nothing

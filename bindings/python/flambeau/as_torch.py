@@ -31,6 +31,27 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         _Keep.restore(module)
 
+    def find_distributions(self, context=None):
+        """What `importlib.metadata.version("torch")` asks; None: every distribution is listed."""
+        if context is None or context.name in (None, "torch"):
+            yield _distribution()
+
+
+def _distribution():
+    from importlib.metadata import Distribution  # slow to import, and seldom asked for
+
+    import flambeau
+
+    class Torch(Distribution):
+        def read_text(self, filename):
+            if filename == "METADATA":
+                return f"Metadata-Version: 2.1\nName: torch\nVersion: {flambeau.__version__}\n"
+
+        def locate_file(self, path):
+            return os.path.join(os.path.dirname(flambeau.__file__), path)
+
+    return Torch()
+
 
 class _Keep:
     """The import system rewrites `__spec__` and `__loader__` of what create_module returns; these
