@@ -18,6 +18,7 @@ __all__ = [
     "modules",
     "parameter",
     "DataParallel",
+    "LinearCrossEntropyOptions",
     "parallel",
     "utils",
 ]
@@ -30,4 +31,8 @@ def __getattr__(name):
         from .parallel import DataParallel
 
         return DataParallel
+    if name == "LinearCrossEntropyOptions":
+        from ._linear_cross_entropy_options import LinearCrossEntropyOptions
+
+        return LinearCrossEntropyOptions
     raise AttributeError(f"module 'torch.nn' has no attribute '{name}' in flambeau")

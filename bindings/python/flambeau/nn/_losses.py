@@ -162,58 +162,6 @@ def ctc_loss(
     return _ops._ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
 
 
-def linear_cross_entropy(
-    input,
-    linear_weight,
-    target,
-    *,
-    linear_bias=None,
-    weight=None,
-    reduction="mean",
-    ignore_index=None,
-    label_smoothing=0.0,
-    options=None,
-):
-    """`cross_entropy` of what `linear` makes of the input."""
-    if options is not None:
-        raise NotImplementedError("linear_cross_entropy: options is not supported; leave it None")
-    if input.dim() not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
-    if linear_weight.dim() < 2:
-        raise RuntimeError(
-            f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}"
-        )
-    classes, *outer, features = linear_weight.shape
-    if input.shape[-1] != features:
-        raise RuntimeError(
-            "expected equal input and linear_weight last dimensions (in_features), got "
-            f"{input.shape[-1]} and {features}, respectively"
-        )
-    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *outer):
-        raise RuntimeError(
-            f"expected linear_bias shape {(classes, *outer)}, got {tuple(linear_bias.shape)}"
-        )
-    if outer and input.dim() == 1:
-        raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
-            f"requires batched input, (N, {features}), got unbatched input with shape "
-            f"{tuple(input.shape)}"
-        )
-    shape = (*input.shape[:-1], classes, *outer)
-    if tuple(target.shape) == shape and ignore_index is not None:
-        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    bias = linear_bias if linear_bias is None else linear_bias.reshape(-1)
-    logits = _ops.FUNCTIONAL["linear"](input, linear_weight.reshape(-1, features), bias)
-    return _ops._cross_entropy(
-        logits.reshape(shape),
-        target,
-        weight,
-        -100 if ignore_index is None else ignore_index,
-        reduction,
-        label_smoothing,
-    )
-
-
 FUNCTIONS = {name: _made(name) for name in dict.fromkeys((*_ORDER, *_CHECKS))}
 FUNCTIONS["kl_div"] = _warned_kl_div(FUNCTIONS["kl_div"])
-FUNCTIONS |= {f.__name__: f for f in (ctc_loss, linear_cross_entropy)}
+FUNCTIONS["ctc_loss"] = ctc_loss

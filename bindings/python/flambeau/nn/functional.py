@@ -2,10 +2,10 @@
 
 from .. import _deprecated
 from .._gen import ops as _ops
-from . import _attention, _lookup, _losses, _pooling, _resampling
+from . import _attention, _linear_cross_entropy, _lookup, _losses, _pooling, _resampling
 
 globals().update(_ops.FUNCTIONAL)
-for _part in _attention, _lookup, _losses, _pooling, _resampling:
+for _part in _attention, _linear_cross_entropy, _lookup, _losses, _pooling, _resampling:
     globals().update(_part.FUNCTIONS)
 for _name in "celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold":
     globals()[_name + "_"] = getattr(_ops, f"_{_name}_")

@@ -248,3 +248,11 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             label_smoothing=self.label_smoothing,
             options=self.options,
         )
+
+    def extra_repr(self):
+        names = "reduction", "ignore_index", "label_smoothing", "options"
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            + ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        )
