@@ -40,8 +40,15 @@ Tensor weights_of(const Tensor& q, const Tensor& k, const Tensor& added, double 
   return safe && added ? safe_softmax(scores) : softmax(scores, -1);
 }
 
+// Half types are rounded once; where weights are dropped they stay as they are, which is training,
+// where products in half types are what makes it fast.
 Two attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added, double dropped,
            double scale, bool safe) {
+  if (is_half(q.dtype()) && dropped == 0) {
+    const auto wide = [](const Tensor& t) { return t ? to_dtype(t, Dtype::f32) : t; };
+    const auto [y, weights] = attend(wide(q), wide(k), wide(v), wide(added), 0, scale, safe);
+    return {to_dtype(y, q.dtype()), to_dtype(weights, q.dtype())};
+  }
   Tensor weights = weights_of(q, k, added, scale, safe);
   if (dropped > 0) weights = dropout(weights, dropped, true);
   return {matmul(weights, v), weights};

@@ -17,7 +17,11 @@ using T = const Tensor&;
 
 constexpr int64_t kMargin = 2;  // columns beside the states
 
-Tensor host_ints(T t) { return contiguous(to(t, kCpu, Dtype::i64)); }
+Tensor host_ints(T t) {
+  Tensor host = contiguous(to(t, kCpu, Dtype::i64));
+  wait_for_host_access(host.storage()->block());
+  return host;
+}
 
 Tensor full_of(DimsView sizes, double v, T like) {
   const Tensor t = flambeau::empty(sizes, like.dtype(), like.device());

@@ -97,9 +97,11 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
     const int64_t row = *padding_idx < 0 ? *padding_idx + weight.size(0) : *padding_idx;
     present = logical_and(present, ne(indices, num(row)));
   }
-  Tensor vectors = embedding(indices, weight, padding_idx);
-  if (factors) vectors = mul(vectors, unsqueeze(factors, 2));
-  return fold(vectors, present, mode);
+  const Tensor vectors = embedding(indices, weight, padding_idx);
+  if (!factors) return fold(vectors, present, mode);
+  const Dtype wide = is_half(weight.dtype()) ? Dtype::f32 : weight.dtype();  // rounded once
+  const Tensor scaled = mul(to_dtype(vectors, wide), unsqueeze(to_dtype(factors, wide), 2));
+  return to_dtype(fold(scaled, present, mode), weight.dtype());
 }
 
 Tensor embedding_renorm_(const Tensor& weight, const Tensor& indices, double max_norm,
