@@ -163,6 +163,38 @@ FLAM_API FLAM_SINCE(0, 1)
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_select_scatter(
     const flam_tensor *input, const flam_tensor *src, int64_t dim, int64_t index);
 
+/** A copy in which the elements of a view with given geometry are replaced.
+ *
+ * - `input`: any tensor.
+ * - `src`: of shape `size`.
+ * - `size`: shape of the view.
+ * - `stride`: strides of the view in elements, one per dimension.
+ * - `storage_offset`: its first element, counted from the storage's first; default: `input`'s own.
+ * - returns: shape, strides and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` where the view reaches outside of `input` or `src` does not fit it.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_as_strided_scatter(
+    const flam_tensor *input, const flam_tensor *src, const int64_t *size, size_t n_size,
+    const int64_t *stride, size_t n_stride,
+    FLAM_NULLABLE const int64_t *storage_offset FLAM_DEFAULT(NULL));
+
+/** Slices joined with those that an index names, by a rule.
+ *
+ * - `input`: any dtype but bool.
+ * - `dim`: the dimension that `index` counts along.
+ * - `index`: 1-d, i64 or i32.
+ * - `source`: shape of `input` but for `dim`, where it has as many slices as `index`; its dtype.
+ * - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or `FLAM_SCATTER_AMIN`.
+ * - `include_self`: whether the slices of `input` take part; default true.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another rule.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_index_reduce(const flam_tensor *input, int64_t dim, const flam_tensor *index,
+        const flam_tensor *source, flam_scatter_rule reduce,
+        FLAM_KEYWORD flam_bool include_self FLAM_DEFAULT(1));
+
 /** A copy in which a slice is replaced.
  *
  * - `input`: at least 1-d.

@@ -120,7 +120,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_arange(const flam_tensor *start, con
  *   requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value);
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value);
 
 /** Sets every element to zero, in place.
  *
@@ -128,7 +128,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `input`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_zero_(flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_zero_(flam_tensor *input);
 
 /** Copies `src` into `input`, converting dtype and crossing devices as needed.
  *

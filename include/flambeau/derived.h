@@ -5,6 +5,7 @@
 
 #include "flambeau/activation.h"
 #include "flambeau/arrange.h"
+#include "flambeau/bessel.h"
 #include "flambeau/binary.h"
 #include "flambeau/compare.h"
 #include "flambeau/creation.h"
@@ -15,7 +16,10 @@
 #include "flambeau/matrix.h"
 #include "flambeau/moments.h"
 #include "flambeau/norm.h"
+#include "flambeau/numeric.h"
 #include "flambeau/pointwise.h"
+#include "flambeau/polynomial.h"
+#include "flambeau/probability.h"
 #include "flambeau/random.h"
 #include "flambeau/reduce.h"
 #include "flambeau/running.h"
@@ -162,6 +166,41 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_rrelu_(flam_tensor *input, double lo
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_column_stack_out(const flam_tensor *const *tensors,
     size_t n_tensors, flam_tensor *out);
 
+/** In-place form of `flam_index_reduce`: slices joined with those that an index names, by a rule.
+ *
+ * - `input`: any dtype but bool.
+ * - `dim`: the dimension that `index` counts along.
+ * - `index`: 1-d, i64 or i32.
+ * - `source`: shape of `input` but for `dim`, where it has as many slices as `index`; its dtype.
+ * - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or
+ *   `FLAM_SCATTER_AMIN`.
+ * - `include_self`: whether the slices of `input` take part; default true.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another rule.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_reduce_(flam_tensor *input, int64_t dim, const
+    flam_tensor *index, const flam_tensor *source, flam_scatter_rule reduce, flam_bool include_self
+    FLAM_DEFAULT(1));
+
+/** `flam_index_reduce` into an existing tensor.
+ *
+ * - `input`: any dtype but bool.
+ * - `dim`: the dimension that `index` counts along.
+ * - `index`: 1-d, i64 or i32.
+ * - `source`: shape of `input` but for `dim`, where it has as many slices as `index`; its dtype.
+ * - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or
+ *   `FLAM_SCATTER_AMIN`.
+ * - `include_self`: whether the slices of `input` take part; default true.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another rule.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_reduce_out(const flam_tensor *input, int64_t dim,
+    const flam_tensor *index, const flam_tensor *source, flam_scatter_rule reduce, flam_bool
+    include_self FLAM_DEFAULT(1), flam_tensor *out);
+
 /** In-place form of `flam_scatter_reduce`: values joined with what is where an index names:
  *
  * - `input`: any tensor.
@@ -192,6 +231,140 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_reduce_(flam_tensor *input, 
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_reduce_out(const flam_tensor *input, int64_t
     dim, const flam_tensor *index, const flam_tensor *src, flam_scatter_rule reduce, flam_bool
     include_self FLAM_DEFAULT(1), flam_tensor *out);
+
+/** In-place form of `flam_i0`: modified Bessel function of the first kind of order 0.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_i0_(flam_tensor *input);
+
+/** `flam_i0` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_i0_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_i0e` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_i0e_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_i1` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_i1_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_i1e` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_i1e_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_modified_bessel_k0` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_modified_bessel_k0_out(const flam_tensor *input,
+    flam_tensor *out);
+
+/** `flam_modified_bessel_k1` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_modified_bessel_k1_out(const flam_tensor *input,
+    flam_tensor *out);
+
+/** `flam_scaled_modified_bessel_k0` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scaled_modified_bessel_k0_out(const flam_tensor *input,
+    flam_tensor *out);
+
+/** `flam_scaled_modified_bessel_k1` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scaled_modified_bessel_k1_out(const flam_tensor *input,
+    flam_tensor *out);
+
+/** `flam_bessel_j0` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bessel_j0_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** `flam_bessel_j1` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bessel_j1_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** `flam_bessel_y0` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bessel_y0_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** `flam_bessel_y1` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bessel_y1_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** `flam_spherical_bessel_j0` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_spherical_bessel_j0_out(const flam_tensor *input,
+    flam_tensor *out);
 
 /** In-place form of `flam_add`: sum, `input + alpha * other` elementwise.
  *
@@ -960,6 +1133,17 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_add_out(const flam_tensor *i
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_masked_scatter_(flam_tensor *input, const
     flam_tensor *mask, const flam_tensor *source);
 
+/** `flam_take` into an existing tensor.
+ *
+ * - `input`: any tensor.
+ * - `index`: any shape; int64 or int32, counts `input`'s elements in C order.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_take_out(const flam_tensor *input, const flam_tensor
+    *index, flam_tensor *out);
+
 /** `flam_cat` into an existing tensor.
  *
  * - `tensors`: at least one; equal shapes but for `dim`. Empty tensors of shape [0] are skipped.
@@ -1292,6 +1476,43 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_lu_solve_out(cons
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_vecdot_out(const flam_tensor *x,
     const flam_tensor *y, int64_t dim FLAM_DEFAULT(-1), flam_tensor *out);
 
+/** `flam_linalg_matrix_exp` into an existing tensor.
+ *
+ * - `A`: [..., n, n], floating point.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_matrix_exp_out(const flam_tensor *A,
+    flam_tensor *out);
+
+/** `flam_linalg_householder_product` into an existing tensor.
+ *
+ * - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+ * - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_linalg_householder_product_out(const flam_tensor *A,
+    const flam_tensor *tau, flam_tensor *out);
+
+/** `flam_ormqr` into an existing tensor.
+ *
+ * - `input`: [..., n, k], f32 or f64: the reflections, as `flam_linalg_householder_product` has
+ *   them.
+ * - `tau`: [..., k]; dtype of `input`.
+ * - `other`: the matrix.
+ * - `left`: whether the reflections stand on the left; default true.
+ * - `transpose`: whether their product is transposed; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ormqr_out(const flam_tensor *input, const flam_tensor
+    *tau, const flam_tensor *other, flam_bool left FLAM_DEFAULT(1), flam_bool transpose
+    FLAM_DEFAULT(0), flam_tensor *out);
+
 /** `flam_matmul` into an existing tensor.
  *
  * - `input`: [k], [n, k] or [..., n, k].
@@ -1612,6 +1833,74 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_nanmean_out(const flam_tensor *input
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_normalize_out(const flam_tensor *input, double p
     FLAM_DEFAULT(2), const int64_t *dim FLAM_DEFAULT(1), size_t n_dim, double eps
     FLAM_DEFAULT(1e-12), flam_tensor *out);
+
+/** In-place form of `flam_gcd`: greatest common divisor, elementwise; of 0 and 0 it is 0.
+ *
+ * - `input`: integral.
+ * - `other`: integral; broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the
+ *   promoted dtype is not integral.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_gcd_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_gcd` into an existing tensor.
+ *
+ * - `input`: integral.
+ * - `other`: integral; broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the
+ *   promoted dtype is not integral.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_gcd_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_lcm`: least common multiple, elementwise; with 0 it is 0.
+ *
+ * - `input`: integral.
+ * - `other`: integral; broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the
+ *   promoted dtype is not integral.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lcm_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_lcm` into an existing tensor.
+ *
+ * - `input`: integral.
+ * - `other`: integral; broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the
+ *   promoted dtype is not integral.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lcm_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_nextafter`: the next number that the dtype has after `input` on the way
+ * to `other`.
+ *
+ * - `input`: f32, f64 or bf16.
+ * - `other`: broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other
+ *   dtypes; `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_nextafter_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_nextafter` into an existing tensor.
+ *
+ * - `input`: f32, f64 or bf16.
+ * - `other`: broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other
+ *   dtypes; `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_nextafter_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
 
 /** In-place form of `flam_abs`: absolute value elementwise; its slope at 0 is 0.
  *
@@ -2234,6 +2523,306 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_not_(flam_tensor *input);
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_not_out(const flam_tensor *input, flam_tensor
     *out);
+
+/** `flam_chebyshev_polynomial_t` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_t_out(const flam_tensor *input,
+    const flam_tensor *n, flam_tensor *out);
+
+/** `flam_chebyshev_polynomial_u` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_u_out(const flam_tensor *input,
+    const flam_tensor *n, flam_tensor *out);
+
+/** `flam_chebyshev_polynomial_v` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_v_out(const flam_tensor *input,
+    const flam_tensor *n, flam_tensor *out);
+
+/** `flam_chebyshev_polynomial_w` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_w_out(const flam_tensor *input,
+    const flam_tensor *n, flam_tensor *out);
+
+/** `flam_shifted_chebyshev_polynomial_t` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_t_out(const flam_tensor
+    *input, const flam_tensor *n, flam_tensor *out);
+
+/** `flam_shifted_chebyshev_polynomial_u` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_u_out(const flam_tensor
+    *input, const flam_tensor *n, flam_tensor *out);
+
+/** `flam_shifted_chebyshev_polynomial_v` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_v_out(const flam_tensor
+    *input, const flam_tensor *n, flam_tensor *out);
+
+/** `flam_shifted_chebyshev_polynomial_w` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_w_out(const flam_tensor
+    *input, const flam_tensor *n, flam_tensor *out);
+
+/** `flam_hermite_polynomial_h` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hermite_polynomial_h_out(const flam_tensor *input, const
+    flam_tensor *n, flam_tensor *out);
+
+/** `flam_hermite_polynomial_he` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hermite_polynomial_he_out(const flam_tensor *input,
+    const flam_tensor *n, flam_tensor *out);
+
+/** `flam_laguerre_polynomial_l` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_laguerre_polynomial_l_out(const flam_tensor *input,
+    const flam_tensor *n, flam_tensor *out);
+
+/** `flam_legendre_polynomial_p` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_legendre_polynomial_p_out(const flam_tensor *input,
+    const flam_tensor *n, flam_tensor *out);
+
+/** `flam_ndtr` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ndtr_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_ndtri` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ndtri_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_log_ndtr` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log_ndtr_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** `flam_erfcx` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erfcx_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_entr` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_entr_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_xlog1py` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_xlog1py_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_zeta` into an existing tensor.
+ *
+ * - `input`: the exponent, above 1; a number or any tensor.
+ * - `other`: a number or a tensor that broadcasts with `input`; carries the gradient.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_zeta_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_igamma`: regularized lower incomplete gamma function:
+ *
+ * - `input`: the concentration, not negative.
+ * - `other`: not negative; broadcasts with `input`; carries the gradient.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_igamma_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_igamma` into an existing tensor.
+ *
+ * - `input`: the concentration, not negative.
+ * - `other`: not negative; broadcasts with `input`; carries the gradient.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_igamma_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_igammac`: regularized upper incomplete gamma function:
+ *
+ * - `input`: the concentration, not negative.
+ * - `other`: not negative; broadcasts with `input`; carries the gradient.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_igammac_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_igammac` into an existing tensor.
+ *
+ * - `input`: the concentration, not negative.
+ * - `other`: not negative; broadcasts with `input`; carries the gradient.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_igammac_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_mvlgamma`: logarithm of the multivariate gamma function of dimension
+ * `p`.
+ *
+ * - `input`: any shape and dtype.
+ * - `p`: the dimension, at least 1.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mvlgamma_(flam_tensor *input, int64_t p);
+
+/** `flam_mvlgamma` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `p`: the dimension, at least 1.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mvlgamma_out(const flam_tensor *input, int64_t p,
+    flam_tensor *out);
+
+/** `flam_bernoulli` into an existing tensor.
+ *
+ * - `input`: probabilities, from 0 to 1; floating point.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bernoulli_out(const flam_tensor *input, FLAM_NULLABLE
+    flam_generator *generator FLAM_DEFAULT(NULL), flam_tensor *out);
+
+/** `flam_multinomial` into an existing tensor.
+ *
+ * - `input`: weights, not negative: [n] or [rows, n]; floating point.
+ * - `num_samples`: how many indices per row.
+ * - `replacement`: whether an index may be drawn again; default false.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without
+ *   replacement, and on the cpu where a weight is negative or not finite or all are 0;
+ *   `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_multinomial_out(const flam_tensor *input, int64_t
+    num_samples, flam_bool replacement FLAM_DEFAULT(0), FLAM_NULLABLE flam_generator *generator
+    FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** In-place form of `flam_dropout`: zeroes elements with probability `p` in training and scales
  * the others by 1 / (1 - p).

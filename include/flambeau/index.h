@@ -215,7 +215,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_take(const flam_tensor *input,
+    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_take(const flam_tensor *input,
                                                       const flam_tensor *index);
 
 /** Elements picked along a dimension; shapes broadcast but for that dimension.

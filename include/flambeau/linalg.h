@@ -482,7 +482,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_AUTOC
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_LINALG` where U has a 0 on its
  *   diagonal; `FLAM_ERROR_UNSUPPORTED` without `pivot`.
- * - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+ * - source: of the gradient: Walter, Lehmann and Lamour, 2012.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor")
     FLAM_AUTOCAST("cpu=f32") flam_status flam_linalg_lu_factor(
@@ -500,7 +500,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor")
  * - `out_info`: [...] int32: 0, or the first diagonal element of U that is 0, from 1.
  * - returns: `FLAM_OK`.
  * - errors: as `flam_linalg_lu_factor`.
- * - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+ * - source: of the gradient: Walter, Lehmann and Lamour, 2012.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor_ex")
     FLAM_AUTOCAST("cpu=f32") flam_status flam_linalg_lu_factor_ex(
@@ -517,7 +517,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor_ex")
  * - `out_U`: [..., k, n].
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_UNSUPPORTED` without `pivot`.
- * - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+ * - source: of the gradient: Walter, Lehmann and Lamour, 2012.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu") flam_status flam_linalg_lu(
     const flam_tensor *A, FLAM_KEYWORD flam_bool pivot FLAM_DEFAULT(1), flam_tensor **out_P,
@@ -549,6 +549,73 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_solve") FLAM_A
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.vecdot") FLAM_AUTOCAST("lower")
     FLAM_OUT flam_tensor *flam_linalg_vecdot(
     const flam_tensor *x, const flam_tensor *y, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
+
+/** The exponential of matrices.
+ *
+ * - `A`: [..., n, n], floating point.
+ * - returns: shape and dtype of `A`.
+ * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
+ * - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("torch.linalg.matrix_exp torch.matrix_exp Tensor.matrix_exp") FLAM_OUT
+    flam_tensor *flam_linalg_matrix_exp(const flam_tensor *A);
+
+/** The first columns of a product of reflections, I - tau v v^T each.
+ *
+ * - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+ * - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
+ * - returns: shape of `A`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch.linalg.householder_product torch.orgqr Tensor.orgqr") FLAM_OUT
+    flam_tensor *flam_linalg_householder_product(const flam_tensor *A, const flam_tensor *tau);
+
+/** A matrix times the product of reflections that `flam_geqrf` found.
+ *
+ * - `input`: [..., n, k], f32 or f64: the reflections, as `flam_linalg_householder_product` has them.
+ * - `tau`: [..., k]; dtype of `input`.
+ * - `other`: the matrix.
+ * - `left`: whether the reflections stand on the left; default true.
+ * - `transpose`: whether their product is transposed; default false.
+ * - returns: shape of `other`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_ormqr(
+    const flam_tensor *input, const flam_tensor *tau, const flam_tensor *other,
+    flam_bool left FLAM_DEFAULT(1), flam_bool transpose FLAM_DEFAULT(0));
+
+/** The QR decomposition as reflections, LAPACK's form of it.
+ *
+ * - `input`: [..., m, n], f32 or f64.
+ * - `out_a`: shape of `input`: R on and above the diagonal, the reflections below.
+ * - `out_tau`: [..., min(m, n)]: their factors.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_UNSUPPORTED` where a gradient is
+ *   asked for.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_status flam_geqrf(
+    const flam_tensor *input, flam_tensor **out_a, flam_tensor **out_tau);
+
+/** The factors that `flam_linalg_lu_factor` packs into one matrix: a permutation, a lower and an
+ * upper triangle.
+ *
+ * - `LU_data`: [..., m, n], f32 or f64.
+ * - `LU_pivots`: [..., min(m, n)] int32, from 1.
+ * - `unpack_data`: whether the triangles are wanted; default true.
+ * - `unpack_pivots`: whether the permutation is wanted; default true.
+ * - `out_P`: [..., m, m], empty where it is not wanted.
+ * - `out_L`: [..., m, min(m, n)], empty where it is not wanted.
+ * - `out_U`: [..., min(m, n), n], empty where it is not wanted.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for pivots out of
+ *   range.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch") flam_status flam_lu_unpack(
+    const flam_tensor *LU_data, const flam_tensor *LU_pivots,
+    flam_bool unpack_data FLAM_DEFAULT(1), flam_bool unpack_pivots FLAM_DEFAULT(1),
+    flam_tensor **out_P, flam_tensor **out_L, flam_tensor **out_U);
 
 #ifdef __cplusplus
 }

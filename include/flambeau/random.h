@@ -173,6 +173,46 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_bernoulli_(
     flam_tensor *input, double p FLAM_DEFAULT(0.5),
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
+/** Fills with Cauchy variables, in place.
+ *
+ * - `input`: the tensor to fill; floating point.
+ * - `median`: of the distribution; default 0.
+ * - `sigma`: half its width at half of its height, above 0; default 1.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_cauchy_(flam_tensor *input,
+    double median FLAM_DEFAULT(0), double sigma FLAM_DEFAULT(1),
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Fills with variables whose logarithms are normal, in place.
+ *
+ * - `input`: the tensor to fill; floating point.
+ * - `mean`: of the logarithms; default 1.
+ * - `std`: standard deviation of the logarithms, above 0; default 2.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_log_normal_(flam_tensor *input,
+    double mean FLAM_DEFAULT(1), double std FLAM_DEFAULT(2),
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Fills with the number of trials up to and with the first success, in place.
+ *
+ * - `input`: the tensor to fill; any dtype but bool.
+ * - `p`: the probability of a success, between 0 and 1.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_geometric_(flam_tensor *input,
+    double p, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
 /** Draws 1 with the probability that each element says, else 0.
  *
  * - `input`: probabilities, from 0 to 1; floating point.
@@ -180,7 +220,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_bernoulli_(
  * - returns: shape and dtype of `input`; its slopes are 0.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_bernoulli(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_bernoulli(
     const flam_tensor *input,
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
@@ -207,7 +247,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_normal(
  *   replacement, and on the cpu where a weight is negative or not finite or all are 0;
  *   `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_multinomial(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_multinomial(
     const flam_tensor *input, int64_t num_samples, flam_bool replacement FLAM_DEFAULT(0),
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 

@@ -22,6 +22,16 @@ FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("Tensor") flam_tensor *flam_view(const flam_tensor *input,
                                                 FLAM_VARIADIC const int64_t *size, size_t n_size);
 
+/** A view of the same bytes as another dtype; it carries no gradient.
+ *
+ * - `input`: any tensor; where the item sizes differ its last dimension is dense.
+ * - `dtype`: of the view. Items half as long make the last dimension twice as long, and so on.
+ * - returns: a view.
+ * - errors: `FLAM_ERROR_SHAPE` where the last dimension is not dense, or bytes do not make up whole
+ *   items.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_view_dtype(const flam_tensor *input, flam_dtype dtype);
+
 /** The same elements in another shape: a view where the strides allow it, else a copy.
  *
  * - `input`: any tensor.

@@ -22,6 +22,9 @@ void solve_triangle(const Tensor& a, const Tensor& b, bool upper, bool unit);
 // undefined.
 void factor_qr(const Tensor& a, const Tensor& q, const Tensor& r);
 
+// The same in place: R above, below the reflections; tau [..., min(m, n)]: their factors.
+void factor_reflections(const Tensor& a, const Tensor& tau);
+
 // Rising eigenvalues of the lower triangle and, where defined, their vectors; info: 1 where there
 // were none to find.
 void factor_symmetric(const Tensor& a, const Tensor& values, const Tensor& vectors,

@@ -22,6 +22,15 @@ void factor_qr(const Tensor& a, const Tensor& q, const Tensor& r) {
   });
 }
 
+void factor_reflections(const Tensor& a, const Tensor& tau) {
+  each_matrix(a, [&](auto tag, int64_t i) {
+    using T = decltype(tag);
+    Eigen::Ref<Matrix<T>> in = matrix<T>(a, i);
+    const Eigen::HouseholderQR<Eigen::Ref<Matrix<T>>> qr(in);
+    std::copy_n(qr.hCoeffs().data(), tau.size(-1), tau.data_as<T>() + i * tau.size(-1));
+  });
+}
+
 void solve_least_squares(const Tensor& a, const Tensor& b, const Tensor& x, const Tensor& rank,
                          double rcond) {
   each_matrix(a, [&](auto tag, int64_t i) {

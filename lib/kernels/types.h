@@ -15,6 +15,12 @@
 #else
 #define FLAM_FN inline __attribute__((always_inline))
 #endif
+// A function too long for a copy of its own in every loop.
+#if defined(__CUDACC__)
+#define FLAM_FN_APART static __host__ __device__ __noinline__
+#else
+#define FLAM_FN_APART static __attribute__((noinline))
+#endif
 #if defined(FLAM_EMU)
 #include "cuda_on_cpu.h"
 #endif

@@ -89,9 +89,9 @@ Tensor roll(const Tensor& x, DimsView shifts, DimsView dims) {
   Dims back;
   for (size_t i = 0; i < dims.size(); ++i) {
     const size_t d = size_t(wrap_dim(dims[i], x.dim()));
-    const int64_t n = x.dim() ? x.sizes()[d] : 1;
+    const int64_t n = x.sizes()[d];
     back.push_back(-shifts[i]);
-    if (x.numel() == 0 || x.dim() == 0) continue;
+    if (x.numel() == 0) continue;
     Tensor next = flambeau::empty_like(x);
     roll_into(next, y, d, (shifts[i] % n + n) % n);
     y = std::move(next);

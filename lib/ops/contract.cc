@@ -152,7 +152,8 @@ Part part_of(const Tensor& operand, Labels labels, size_t number) {
   return p;
 }
 
-void sum_out(Part& p, const std::vector<int>& uses) {
+// `alone`: not in a product, so that the sum follows sum(): of integers it is int64.
+void sum_out(Part& p, const std::vector<int>& uses, bool alone = false) {
   Dims gone;
   Labels rest;
   for (size_t i = 0; i < p.labels.size(); ++i) {
@@ -163,7 +164,7 @@ void sum_out(Part& p, const std::vector<int>& uses) {
     }
   }
   if (gone.empty()) return;
-  p = {sum(p.x, gone, false, p.x.dtype()), rest};
+  p = {sum(p.x, gone, false, alone ? Dtype::none : p.x.dtype()), rest};
 }
 
 // x with its dimensions in the order of `groups`, each group one dimension.
@@ -299,7 +300,7 @@ Tensor einsum(std::string_view equation, TensorsView operands) {
     parts[i] = std::move(made);
   }
   count(parts[0], -1);
-  sum_out(parts[0], uses);
+  sum_out(parts[0], uses, operands.size() == 1);
   Dims order;
   for (int label : out) {
     order.push_back(std::lower_bound(parts[0].labels.begin(), parts[0].labels.end(), label) -
@@ -331,22 +332,28 @@ Tensor tensordot(const Tensor& a, const Tensor& b, DimsView dims_a, DimsView dim
   };
   Dims order_a, order_b, sizes;
   int64_t rows = 1, columns = 1, inner = 1;
-  for (int64_t d : split(a, dims_a, order_a, true)) {
+  Tensor left = c[0], right = c[1];
+  for (size_t i = 0; i < dims_a.size(); ++i) {  // a size of 1 meets any: the other one is summed
+    const int64_t n = a.size(dims_a[i]), m = b.size(dims_b[i]);
+    if (n == 1 && m != 1) right = sum(right, {&dims_b[i], 1}, true, right.dtype());
+    if (m == 1 && n != 1) left = sum(left, {&dims_a[i], 1}, true, left.dtype());
+  }
+  for (int64_t d : split(left, dims_a, order_a, true)) {
     sizes.push_back(a.size(d));
     rows *= a.size(d);
   }
-  for (int64_t d : split(b, dims_b, order_b, false)) {
+  for (int64_t d : split(right, dims_b, order_b, false)) {
     sizes.push_back(b.size(d));
     columns *= b.size(d);
   }
   for (size_t i = 0; i < dims_a.size(); ++i) {
-    check(a.size(dims_a[i]) == b.size(dims_b[i]), Code::shape,
+    check(left.size(dims_a[i]) == right.size(dims_b[i]), Code::shape,
           "contracted dimensions need to match, but first has size ", a.size(dims_a[i]), " in dim ",
           dims_a[i], " and second has size ", b.size(dims_b[i]), " in dim ", dims_b[i]);
-    inner *= a.size(dims_a[i]);
+    inner *= left.size(dims_a[i]);
   }
-  return reshape(mm(reshape(permute(c[0], order_a), Dims{rows, inner}),
-                    reshape(permute(c[1], order_b), Dims{inner, columns})),
+  return reshape(mm(reshape(permute(left, order_a), Dims{rows, inner}),
+                    reshape(permute(right, order_b), Dims{inner, columns})),
                  sizes);
 }
 

@@ -48,12 +48,12 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, cons
   check_dims("diff", "prepend", prepend, x);
   check_dims("diff", "append", append, x);
   const int64_t d = wrap_dim(dim, x.dim());
+  if (n == 0) return clone(x);
   std::vector<Tensor> parts;
   if (prepend) parts.push_back(prepend);
   parts.push_back(x);
   if (append) parts.push_back(append);
   Tensor y = parts.size() > 1 ? cat(parts, d) : x;
-  if (n == 0) return clone(y);
   n = std::min(n, y.size(d));
   for (int64_t i = 0; i < n; ++i) {
     if (y.size(d) == 0) break;

@@ -48,8 +48,12 @@ void check_divisor(const char* op, const Tensor& divisor) {
 
 Tensor rounded_quotient(const char* op, const Kernel& k, const Tensor& input, const Tensor& other) {
   Call c{op, {input, other}};
-  c.promote();
+  const Dtype dtype = c.promote();
   check_divisor(op, c[1]);
+  if (&k == &kDivTrunc && (dtype == Dtype::f16 || dtype == Dtype::bf16)) {
+    // The quotient is rounded before it is cut, as in torch.
+    return c.track(c.map(kTrunc, {c.map(kDiv, {c[0], c[1]})}), RoundedDivBackward{});
+  }
   return c.track(c.map(k, {c[0], c[1]}), RoundedDivBackward{});
 }
 

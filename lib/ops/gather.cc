@@ -80,8 +80,13 @@ Tensor source_of(const char* op, const Tensor& x, const Tensor& index, const Ten
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   const int64_t d = wrap_dim(dim, x.dim());
-  const Tensor at = index_operand("gather", x, index);
+  // torch looks at the dtype of an index only where there is one.
+  const Tensor at = index.numel() ? index_operand("gather", x, index) : to_dtype(index, Dtype::i64);
   check_covers("gather", "input", x, at, d);
+  const Tensor* out = destination("gather");
+  check(!out || out->dtype() == x.dtype(), Code::dtype, "gather: Expected out tensor to have dtype ",
+        name_of(x.dtype()), ", but got ", out ? name_of(out->dtype()) : "", " instead");
+  check_no_overlap("gather", {&x, &index});
   Call c{"gather", {x}};
   Tensor y = c.output(at.sizes());
   run_gather("gather", y, x, d, at);
@@ -113,6 +118,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
 
 Tensor take(const Tensor& x, const Tensor& index) {
   check_index("take", x, index);
+  check_no_overlap("take", {&x, &index});
   return reshape(index_select(ravel(x), 0, ravel(index)), index.sizes());
 }
 

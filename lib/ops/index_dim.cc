@@ -51,7 +51,12 @@ struct IndexFillBackward {
   static constexpr auto name = "IndexFillBackward0";
   Tensors operator()(const Tensor& dy) const {
     return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(),
-            Tensor(), wanted(2) ? sum(index_select(dy, int64_t(dim), index)) : Tensor()};
+            Tensor(), wanted(2) ? sum(mul(dy, filled(dy))) : Tensor()};
+  }
+  // 1 where the value went, once however often the index names a place.
+  Tensor filled(const Tensor& dy) const {
+    return index_fill(zeros(dy.sizes(), dy.dtype(), dy.device()), int64_t(dim), index,
+                      wrapped_number(1.0));
   }
 };
 
@@ -121,6 +126,7 @@ Tensor times(double alpha, const Tensor& source) {
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector("index_select", x, index);
+  check_no_overlap("index_select", {&x, &index});
   Call c{"index_select", {x}};
   Tensor y = c.output(with_size(x, d, at.numel()));
   run_index_read("index_select", line(y), line(x), list_at(d, at));

@@ -3,6 +3,8 @@
 // op's inside.
 #include "ops/into.h"
 
+#include <string_view>
+
 #include "base/error.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
@@ -94,6 +96,28 @@ void prepare_target(Into& into, DimsView sizes, Dtype dtype, Device device) {
 }
 
 namespace ops {
+
+const Tensor* destination(const char* op) {
+  const bool mine = pending_into && !pending_into->written && std::string_view(op) == pending_into->op;
+  return mine ? &pending_into->target : nullptr;
+}
+
+void check_no_overlap(const char* op, std::initializer_list<const Tensor*> operands) {
+  const Tensor* out = destination(op);
+  if (!out || pending_into->form != Into::out || out->numel() == 0) return;
+  const auto end_of = [](const Tensor& t) {
+    return static_cast<char*>(t.data()) +
+           size_t(span_of(t.sizes(), t.strides())) * t.element_size();
+  };
+  for (const Tensor* x : operands) {
+    const bool shares = x->storage() == out->storage() && x->numel() > 0 &&
+                        x->data() < end_of(*out) && out->data() < end_of(*x);
+    check(!shares, Code::invalid_argument, op,
+          ": unsupported operation: some elements of the input tensor and the written-to tensor "
+          "refer to a single memory location. Please clone() the tensor before performing the "
+          "operation.");
+  }
+}
 
 void fail_recorded_out(const char* op) {
   throw Error(Code::autograd,

@@ -24,6 +24,11 @@ inline FLAM_THREAD_LOCAL Into* pending_into = nullptr;
 
 namespace ops {
 
+// What an in-place or out call of `op` is to write into, as long as nothing has; else null.
+const Tensor* destination(const char* op);
+// Refuses an out= that shares memory with an operand of an op that could not read it any more.
+void check_no_overlap(const char* op, std::initializer_list<const Tensor*> operands);
+
 void check_into(const Tensor& target, const char* op, Into::Form form);
 [[noreturn]] void fail_recorded_out(const char* op);
 Tensor finish_into(Into& into, const Tensor& result);

@@ -111,6 +111,7 @@ Tensor cat_as(const char* name, TensorsView tensors, int64_t dim) {
 
 Tensor cat(TensorsView tensors, int64_t dim) {
   check(!tensors.empty(), Code::shape, "torch.cat(): expected a non-empty list of Tensors");
+  for (const Tensor& t : tensors) check_no_overlap("cat", {&t});
   return cat_as("cat", tensors, dim);
 }
 

@@ -184,8 +184,9 @@ Tensor linalg_cond_named(const Tensor& A, std::string_view p) {
 Tensor linalg_matrix_power(const Tensor& A, int64_t n) {
   check_square("linalg.matrix_power", "A", A);
   if (n == 0) {
+    Call c{"linalg_matrix_power", {A}};
     const Tensor one = eye(A.size(-1), A.size(-1), A.dtype(), A.device());
-    return clone(expand(one, A.sizes()));
+    return c.track(clone(expand(one, A.sizes())), ZeroBackward<"CopyBackwards">{});
   }
   Tensor square = n < 0 ? linalg_inv(A) : A, power;
   for (uint64_t left = n < 0 ? -uint64_t(n) : uint64_t(n); left; left >>= 1) {

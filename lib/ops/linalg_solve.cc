@@ -131,6 +131,9 @@ std::tuple<Tensor, Tensor> solution(const char* op, const Tensor& A, const Tenso
   check_equation(shown, c[0], right, left);
   const Pair p = left ? same_batch(c[0], right) : same_batch(mt(c[0]), mt(right));
   auto [x, info] = solve_matrices("solve of matrices", p.a, p.b, checked);
+  if (vector && x.dim() > 2) {  // vectors of a batch lie column by column, as in torch
+    return {mt(contiguous(mt(squeeze(x, Dims{-1})))), info};
+  }
   return {vector ? squeeze(x, Dims{-1}) : left ? x : mt(x), info};
 }
 

@@ -49,8 +49,22 @@ std::tuple<Tensor, Tensor> cholesky_ex(const char* op, const Tensor& A, bool upp
   Call c{op, {A}};
   check_floating_matrix("linalg.cholesky", c[0]);
   auto [l, info] = cholesky_of(upper ? mt(c[0]) : c[0], checked);
-  return {upper ? mt(l) : l, info};
+  return {upper ? mt(contiguous(l)) : l, info};  // column by column, both
 }
+
+// That of B is another solution; that of the factor is of both of its triangles, as in torch.
+struct CholeskySolveBackward {
+  Saved l, x;
+  bool upper;
+  static constexpr auto name = "CholeskySolveBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const FullPrecision scope;
+    const Tensor factor = l, db = cholesky_solve(dy, factor, upper);
+    if (!wanted(1)) return {db};
+    const Tensor product = matmul(db, mt(x)), both = neg(add(product, mt(product)));
+    return {db, upper ? matmul(factor, both) : matmul(both, factor)};
+  }
+};
 
 // The rows' order that pivots make: P of A = P L U, [..., m, m] of A's dtype.
 Tensor permutation_of(const Tensor& pivots, int64_t m, Dtype dtype) {
@@ -93,16 +107,29 @@ struct LuBackward {
     const FullPrecision scope;
     if (!dy[0]) return {};
     const Tensor both = lu;
-    const int64_t n = both.size(-1);
-    check(both.size(-2) == n, Code::unsupported,
-          "linalg.lu_factor: the derivative exists for square matrices only; this one is ",
-          both.size(-2), " by ", n);
-    const Tensor l = unit_lower(both, n), u = upper_of(both, n);
-    const Tensor inner =
-        add(tril(matmul(mt(l), tril(dy[0], -1)), -1), triu(matmul(triu(dy[0]), mt(u))));
-    const Tensor left = linalg_solve_triangular(mt(l), inner, true, true, true);
-    const Tensor da = linalg_solve_triangular(mt(u), left, false, false);
-    return {matmul(permutation_of(pivots, n, both.dtype()), da)};
+    const int64_t m = both.size(-2), n = both.size(-1), k = std::min(m, n);
+    const Tensor square = narrow(narrow(both, -2, 0, k), -1, 0, k);
+    const Tensor l = unit_lower(square, k), u = upper_of(square, k);
+    const Tensor d = narrow(narrow(dy[0], -2, 0, k), -1, 0, k);
+    Tensor lower = matmul(mt(l), tril(d, -1)), upper = matmul(triu(d), mt(u));
+    Tensor rest;  // of A beside or below the square part: U's columns, or L's rows
+    if (n > k) {
+      const Tensor du = narrow(dy[0], -1, k, n - k);
+      lower = sub(lower, matmul(du, mt(narrow(both, -1, k, n - k))));
+      rest = linalg_solve_triangular(mt(l), du, true, true, true);
+    } else if (m > k) {
+      const Tensor dl = narrow(dy[0], -2, k, m - k);
+      upper = sub(upper, matmul(mt(narrow(both, -2, k, m - k)), dl));
+      rest = linalg_solve_triangular(mt(u), dl, false, false);
+    }
+    const Tensor left =
+        linalg_solve_triangular(mt(l), add(tril(lower, -1), triu(upper)), true, true, true);
+    Tensor da = linalg_solve_triangular(mt(u), left, false, false);
+    if (rest) {
+      const Tensor parts[] = {da, rest};
+      da = cat(parts, n > k ? -1 : -2);
+    }
+    return {matmul(permutation_of(pivots, m, both.dtype()), da)};
   }
 };
 
@@ -139,8 +166,15 @@ Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper) {
         L.size(-1), " but each b matrix is ", B.size(-2), " by ", B.size(-1));
   Call c{"cholesky_solve", {B, L}, Devices::exact};
   check_floating_matrix("cholesky_solve", c[0]);
-  const Tensor lower = upper ? mt(c[1]) : c[1];
-  return linalg_solve_triangular(mt(lower), linalg_solve_triangular(lower, c[0], false), true);
+  CholeskySolveBackward gradient{c.save(c[1]), {}, upper};
+  Tensor y;
+  {
+    const GradMode off(false);
+    const Tensor lower = upper ? mt(c[1]) : c[1];
+    y = linalg_solve_triangular(mt(lower), linalg_solve_triangular(lower, c[0], false), true);
+  }
+  gradient.x = c.save_output(y);
+  return c.track(std::move(y), std::move(gradient));
 }
 
 Tensor cholesky_inverse(const Tensor& L, bool upper) {
@@ -166,6 +200,22 @@ std::tuple<Tensor, Tensor, Tensor> linalg_lu(const Tensor& A, bool pivot) {
   return {permutation_of(pivots, A.size(-2), lu.dtype()), unit_lower(lu, k), upper_of(lu, k)};
 }
 
+std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& pivots, bool data,
+                                             bool permutation) {
+  check_matrix("torch.lu_unpack", "LU_data", lu);
+  check(!permutation || pivots.dtype() == Dtype::i32, Code::dtype,
+        "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, "
+        "got ", pivots);
+  const Call c{"lu_unpack", {lu, pivots}, Devices::exact};
+  check_floating_matrix("torch.lu_unpack", c[0]);
+  const int64_t m = lu.size(-2), k = std::min(m, lu.size(-1));
+  check(!permutation || (pivots.dim() == lu.dim() - 1 && pivots.size(-1) == k), Code::shape,
+        "torch.lu_unpack: LU_pivots has ", pivots, " for ", lu);
+  const Tensor none = flambeau::empty(Dims{0}, lu.dtype(), lu.device());
+  return {permutation ? permutation_of(pivots, m, lu.dtype()) : none,
+          data ? unit_lower(c[0], k) : none, data ? upper_of(c[0], k) : none};
+}
+
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left,
                        bool adjoint) {
   const char* shown = "linalg.lu_solve";
@@ -189,7 +239,8 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, 
     return linalg_solve_triangular(lu, y, true);
   }
   const Tensor y = linalg_solve_triangular(mt(lu), b, false);
-  return matmul(p, linalg_solve_triangular(mt(lu), y, true, true, true));
+  const Tensor x = linalg_solve_triangular(mt(lu), y, true, true, true);
+  return mt(matmul(mt(x), mt(p)));  // p x, column by column
 }
 
 }  // namespace flambeau::ops

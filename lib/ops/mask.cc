@@ -81,7 +81,8 @@ Tensor nonzero(const Tensor& x) {
     return flambeau::empty(Dims{true_positions("nonzero", truth).numel(), 0}, Dtype::i64,
                            x.device());
   }
-  return stack(mask_coordinates("nonzero", x), 1);
+  // Coordinate after coordinate in memory, as torch's.
+  return transpose(stack(mask_coordinates("nonzero", x), 0), 0, 1);
 }
 
 std::vector<Tensor> nonzero_tuple(const Tensor& condition) {

@@ -41,6 +41,12 @@ Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta, doub
   check_dim("addr", "vec1", a, 1);
   check_dim("addr", "vec2", b, 1);
   Call c{"addr", {x, a, b}};
+  const auto is_bool = [](const Tensor& t) { return t.dtype() == Dtype::boolean; };
+  if (is_bool(c[0]) && is_bool(c[1]) && is_bool(c[2])) {  // truths stay truths
+    const Tensor both = logical_and(unsqueeze(c[1], 1), c[2]);
+    const Tensor product = alpha != 0 ? both : zeros_as(both);
+    return beta != 0 ? logical_or(c[0], product) : expand(product, product.sizes());
+  }
   const Tensor product = scaled(outer(c[1], c[2]), alpha);
   const Tensor base = expand(c[0], product.sizes());
   const Tensor* both[] = {&base, &product};

@@ -82,6 +82,24 @@ Tensor fill_random(const char* op, const Kernel& k, const Tensor& x, Generator* 
   return c.constant(target);
 }
 
+// What a formula makes of uniform or normal numbers, in f32 or f64.
+template <class F> Tensor fill_made(const char* op, const Kernel& k, const Tensor& x, Generator* g,
+                                    std::initializer_list<double> params, F formula) {
+  check_into(x, op, Into::inplace);
+  Into scope(x, op, Into::inplace);
+  Call c{op, {x}};
+  const Dtype work = x.dtype() == Dtype::f16 || x.dtype() == Dtype::bf16 ? Dtype::f32
+                     : is_floating(x.dtype())                            ? x.dtype()
+                                                                         : Dtype::f64;
+  const Tensor drawn = flambeau::empty(x.sizes(), work, x.device());
+  run_random(op, k, drawn, next_state(op, g, x.device()), params);
+  const GradMode off(false);
+  const Tensor made = formula(drawn);
+  const Tensor& target = c.write_target();
+  run_cast(target, made);
+  return c.constant(target);
+}
+
 // The same state draws the same mask again, so the gradient is the op itself applied to dy.
 struct DropoutBackward {
   RandomState state;
@@ -165,6 +183,31 @@ Tensor exponential_(const Tensor& x, double lambd, Generator* g) {
   return fill_random("exponential", kExponential, x, g, {lambd});
 }
 
+Tensor cauchy_(const Tensor& x, double median, double sigma, Generator* g) {
+  check_floating("cauchy_", x.dtype());
+  check(sigma > 0, Code::invalid_argument, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
+  return fill_made("cauchy", kUniform, x, g, {-0.5, 0.5}, [=](const Tensor& u) {
+    return add(mul(tan(mul(u, num(M_PI))), num(sigma)), num(median));
+  });
+}
+
+Tensor log_normal_(const Tensor& x, double mean, double std, Generator* g) {
+  check_floating("log_normal_", x.dtype());
+  check(std > 0, Code::invalid_argument, "log_normal_ expects std > 0.0, but found std=", std);
+  return fill_made("log_normal", kNormal, x, g, {mean, std},
+                   [](const Tensor& z) { return exp(z); });
+}
+
+Tensor geometric_(const Tensor& x, double p, Generator* g) {
+  check(x.dtype() != Dtype::boolean, Code::dtype, "\"geometric_\" not implemented for 'bool'");
+  check(p > 0 && p < 1, Code::invalid_argument,
+        "geometric_ expects p to be in (0, 1), but got p=", p);
+  return fill_made("geometric", kUniform, x, g, {0, 1}, [=](const Tensor& u) {
+    const Tensor trials = ceil(mul(log1p(neg(u)), num(1 / std::log1p(-p))));
+    return clamp_min(trials, num(int64_t{1}));
+  });
+}
+
 Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator* g) {
   check_bounds("random_", x.dtype(), from, to);
   return fill_random("random", kRandint, x, g, {}, {.low = from, .high = to});
@@ -204,6 +247,9 @@ Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
 
 Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator* g) {
   check_floating("multinomial", weights.dtype());
+  const Tensor* out = destination("multinomial");
+  check(!out || out->dtype() == Dtype::i64, Code::dtype, "multinomial expects Long tensor out, got: ",
+        out ? name_of(out->dtype()) : "");
   check(weights.dim() == 1 || weights.dim() == 2, Code::shape, "prob_dist must be 1 or 2 dim, got ",
         weights);
   check(num_samples > 0, Code::invalid_argument, "cannot sample n_sample <= 0 samples");

@@ -81,6 +81,10 @@ Tensor linspace(double start, double end, int64_t steps, Dtype dtype, Device dev
                 bool requires_grad) {
   check(steps >= 0, Code::invalid_argument, "number of steps must be non-negative, got ", steps);
   const Tensor y = vector_of(steps, dtype, device, requires_grad);
+  if (!is_floating(y.dtype())) {  // the ends become integers first, as in torch
+    start = std::trunc(start);
+    end = std::trunc(end);
+  }
   run_linspace("linspace", y, start, end);
   return y;
 }

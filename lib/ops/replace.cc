@@ -62,6 +62,28 @@ Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, std::optio
   return replaced(x, src, SliceView{dim, start.value_or(0), end.value_or(INT64_MAX), step});
 }
 
+// In the order of memory, where the view is a list of places.
+Tensor as_strided_scatter(const Tensor& x, const Tensor& src, DimsView size, DimsView stride,
+                          std::optional<int64_t> storage_offset) {
+  const Call c{"as_strided_scatter", {x, src}};
+  const int64_t first = storage_offset.value_or(x.offset()) - x.offset();
+  const Dims span{span_of(x.sizes(), x.strides())}, one{1};
+  check(std::equal(size.begin(), size.end(), src.sizes().begin(), src.sizes().end()), Code::shape,
+        "expected src to have a size equal to the slice of self. src size = ",
+        ShapeText{src.sizes()}, ", slice size = ", ShapeText{size});
+  Tensor places;
+  {
+    const GradMode off(false);
+    check(first >= 0, Code::shape, "as_strided_scatter: the view begins before ", x);
+    const Tensor all = arange(num(int64_t{0}), num(span[0]), num(int64_t{1}), Dtype::i64,
+                              x.device());
+    places = reshape(as_strided(all, size, stride, first), Dims{-1});
+  }
+  const Tensor flat = as_strided(x, span, one, x.offset());
+  const Tensor made = index_copy(flat, 0, places, to_dtype(reshape(src, Dims{-1}), x.dtype()));
+  return as_strided(made, x.sizes(), x.strides(), 0);
+}
+
 Tensor diagonal_scatter(const Tensor& x, const Tensor& src, int64_t offset, int64_t dim1,
                         int64_t dim2) {
   return replaced(x, src, DiagonalView{offset, dim1, dim2});

@@ -157,6 +157,26 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
   return c.track(std::move(y), std::move(gradient));
 }
 
+Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                    int32_t rule, bool include_self) {
+  check(rule > FLAM_SCATTER_SUM && rule <= FLAM_SCATTER_AMIN, Code::invalid_argument,
+        "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", rule);
+  check(index.dim() <= 1, Code::index, "index_reduce(): Index is supposed to be a vector, but got ",
+        index);
+  check(x.dtype() == source.dtype(), Code::dtype, "index_reduce(): self (", name_of(x.dtype()),
+        ") and source (", name_of(source.dtype()), ") must have the same scalar type");
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Tensor in = x.dim() ? x : reshape(x, Dims{1});
+  Dims sizes(in.sizes()), row(in.sizes().size(), 1);
+  sizes[d] = row[d] = index.numel();
+  check(source.numel() == numel_of(sizes) && (source.dim() == 0 || Dims(source.sizes()) == sizes),
+        Code::shape, "index_reduce(): source of shape ", ShapeText{source.sizes()}, " where ",
+        ShapeText{sizes}, " is expected, one slice for each index");
+  const Tensor at = expand(reshape(index, row), sizes);
+  const Tensor y = scatter_reduce(in, int64_t(d), at, reshape(source, sizes), rule, include_self);
+  return x.dim() ? y : reshape(y, Dims{});
+}
+
 Tensor repeat_interleave_each(const Tensor& x, const Tensor& repeats, std::optional<int64_t> dim,
                               std::optional<int64_t> output_size) {
   check(repeats.dim() <= 1, Code::shape, "repeats must be 0-dim or 1-dim tensor");

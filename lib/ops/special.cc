@@ -204,10 +204,21 @@ Tensor xlogy(T input, T other) {
 
 Tensor ldexp(T input, T other) {
   const Call c{"ldexp", {input, other}};
-  return mul(kept_operand(c, 0), pow(num(2.0), other));
+  if (!is_floating(input.dtype()) || is_floating(other.dtype())) {
+    return mul(kept_operand(c, 0), pow(num(2.0), other));
+  }
+  // Whole exponents leave the dtype alone; a half type's powers would overflow too early.
+  const Tensor x = widened(kept_operand(c, 0));
+  return to_dtype(mul(x, pow(num(2.0), to_dtype(other, x.dtype()))), input.dtype());
 }
 
 Tensor float_power(T input, T exponent) {
+  const Tensor* into = destination("float_power");
+  check(!into || into->dtype() == Dtype::f64, Code::dtype, "the ",
+        into && into->is_same(input) ? "base given to float_power_ has dtype "
+                                     : "output given to float_power has dtype ",
+        into ? name_of(into->dtype()) : "",
+        " but the operation's result requires dtype f64; convert it with .double()");
   const Call c{"float_power", {input, exponent}};
   const Tensor base = kept_operand(c, 0);
   auto wide = [](T t) { return t.is_wrapped_number() ? t : to_dtype(t, Dtype::f64); };

@@ -80,7 +80,7 @@ Tensor cov(const Tensor& x, int64_t correction, const Tensor& fweights, const Te
   const Tensor weighted = w ? mul(off, w) : off;
   const Tensor product = matmul(off, transpose(to_dtype(weighted, off.dtype()), 0, 1));
   const Tensor y = div(product, clamp_min(norm, num(int64_t{0})));
-  return x.dim() < 2 ? reshape(y, Dims{}) : y;
+  return squeeze(y, Dims{0, 1});  // of one variable: a number
 }
 
 Tensor corrcoef(const Tensor& x) {

@@ -156,6 +156,34 @@ Tensor view(const Tensor& x, DimsView shape) {
   return make_view("view", x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
 }
 
+Tensor view_dtype(const Tensor& x, Dtype dtype) {
+  const auto own = int64_t(x.element_size()), other = int64_t(size_of(dtype));
+  Dims sizes(x.sizes()), strides(x.strides());
+  int64_t offset = x.offset();
+  if (own != other) {
+    check(x.dim() > 0 && (strides.back() == 1 || sizes.back() <= 1), Code::shape,
+          "self.stride(-1) must be 1 to view ", name_of(x.dtype()), " as ", name_of(dtype),
+          " (different element sizes), but got ", x);
+    const int64_t ratio = own > other ? own / other : other / own;
+    const auto fits = [&](int64_t n) { return own > other || n % ratio == 0; };
+    const auto scaled = [&](int64_t n) { return own > other ? n * ratio : n / ratio; };
+    bool whole = fits(sizes.back()) && fits(offset);
+    for (size_t i = 0; i + 1 < sizes.size(); ++i) {
+      whole = whole && fits(strides[i]);
+      strides[i] = scaled(strides[i]);
+    }
+    check(whole, Code::shape, "self.size(-1), its other strides and its storage_offset must be "
+          "divisible by ", ratio, " to view ", x, " as ", name_of(dtype),
+          " (different element sizes)");
+    sizes.back() = scaled(sizes.back());
+    strides.back() = 1;
+    offset = scaled(offset);
+  }
+  Tensor v(make_ref<TensorImpl>(x.storage(), offset, sizes, strides, dtype));
+  v.impl()->inference = x.impl()->inference;
+  return v;
+}
+
 Tensor reshape(const Tensor& x, DimsView shape) {
   const Dims sizes = infer_size(shape, x.numel(), x.sizes());
   Dims strides;

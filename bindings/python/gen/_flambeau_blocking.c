@@ -575,6 +575,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/arrange.h"
 #include "flambeau/attention.h"
 #include "flambeau/autograd.h"
+#include "flambeau/bessel.h"
 #include "flambeau/binary.h"
 #include "flambeau/blocks.h"
 #include "flambeau/compare.h"
@@ -603,11 +604,14 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/module.h"
 #include "flambeau/moments.h"
 #include "flambeau/norm.h"
+#include "flambeau/numeric.h"
 #include "flambeau/optim.h"
 #include "flambeau/pad.h"
 #include "flambeau/plot.h"
 #include "flambeau/pointwise.h"
+#include "flambeau/polynomial.h"
 #include "flambeau/pool.h"
+#include "flambeau/probability.h"
 #include "flambeau/profiler.h"
 #include "flambeau/progress.h"
 #include "flambeau/random.h"
@@ -631,17 +635,17 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 5), // char const *()(void)
 /*  1 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 571), // flam_profile *()(void)
+/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 580), // flam_profile *()(void)
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 581), // flam_state *()(char const *, int32_t)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 551), // char const *
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 590), // flam_state *()(char const *, int32_t)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 560), // char const *
 /*  6 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 581), // flam_state *()(flam_grad_scaler const *)
-/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 560), // flam_grad_scaler const *
+/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 590), // flam_state *()(flam_grad_scaler const *)
+/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 569), // flam_grad_scaler const *
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 565), // flam_module *
+/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_module *
 /* 13 */ _CFFI_OP(_CFFI_OP_POINTER, 24), // flam_tensor const * const *
 /* 14 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -653,10 +657,10 @@ static void *_cffi_types[] = {
 /* 21 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 22 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_module *, flam_tensor const *)
 /* 23 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 24 */ _CFFI_OP(_CFFI_OP_POINTER, 584), // flam_tensor const *
+/* 24 */ _CFFI_OP(_CFFI_OP_POINTER, 593), // flam_tensor const *
 /* 25 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 27 */ _CFFI_OP(_CFFI_OP_POINTER, 584), // flam_tensor *
+/* 27 */ _CFFI_OP(_CFFI_OP_POINTER, 593), // flam_tensor *
 /* 28 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 29 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 30 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -932,14 +936,14 @@ static void *_cffi_types[] = {
 /* 300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 301 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 302 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 303 */ _CFFI_OP(_CFFI_OP_POINTER, 587), // void const *
+/* 303 */ _CFFI_OP(_CFFI_OP_POINTER, 596), // void const *
 /* 304 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
 /* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 307 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 585), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 594), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
 /* 311 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
 /* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 313 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
@@ -950,10 +954,10 @@ static void *_cffi_types[] = {
 /* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 585), // flam_tensor_list *()(flam_tensor const *)
+/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 594), // flam_tensor_list *()(flam_tensor const *)
 /* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 585), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 594), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
 /* 325 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 326 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
 /* 327 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
@@ -963,15 +967,15 @@ static void *_cffi_types[] = {
 /* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
 /* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *)
-/* 334 */ _CFFI_OP(_CFFI_OP_POINTER, 556), // flam_event const *
+/* 334 */ _CFFI_OP(_CFFI_OP_POINTER, 565), // flam_event const *
 /* 335 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *, flam_stream const *)
 /* 337 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
-/* 338 */ _CFFI_OP(_CFFI_OP_POINTER, 583), // flam_stream const *
+/* 338 */ _CFFI_OP(_CFFI_OP_POINTER, 592), // flam_stream const *
 /* 339 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler *, flam_state const *)
-/* 341 */ _CFFI_OP(_CFFI_OP_POINTER, 560), // flam_grad_scaler *
-/* 342 */ _CFFI_OP(_CFFI_OP_POINTER, 582), // flam_state const *
+/* 341 */ _CFFI_OP(_CFFI_OP_POINTER, 569), // flam_grad_scaler *
+/* 342 */ _CFFI_OP(_CFFI_OP_POINTER, 591), // flam_state const *
 /* 343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, double *)
 /* 345 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
@@ -979,7 +983,7 @@ static void *_cffi_types[] = {
 /* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
 /* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 350 */ _CFFI_OP(_CFFI_OP_POINTER, 569), // flam_optimizer const *
+/* 350 */ _CFFI_OP(_CFFI_OP_POINTER, 578), // flam_optimizer const *
 /* 351 */ _CFFI_OP(_CFFI_OP_POINTER, 6), // int32_t *
 /* 352 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // int64_t *
 /* 353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -990,14 +994,14 @@ static void *_cffi_types[] = {
 /* 358 */ _CFFI_OP(_CFFI_OP_NOOP, 352),
 /* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, double, int32_t *)
-/* 361 */ _CFFI_OP(_CFFI_OP_POINTER, 563), // flam_loader *
+/* 361 */ _CFFI_OP(_CFFI_OP_POINTER, 572), // flam_loader *
 /* 362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 363 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
 /* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
 /* 366 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
-/* 367 */ _CFFI_OP(_CFFI_OP_POINTER, 585), // flam_tensor_list * *
-/* 368 */ _CFFI_OP(_CFFI_OP_POINTER, 540), // void * *
+/* 367 */ _CFFI_OP(_CFFI_OP_POINTER, 594), // flam_tensor_list * *
+/* 368 */ _CFFI_OP(_CFFI_OP_POINTER, 549), // void * *
 /* 369 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 370 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, int64_t, int64_t)
 /* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
@@ -1016,8 +1020,8 @@ static void *_cffi_types[] = {
 /* 384 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 385 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 386 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_closure const *, double *)
-/* 387 */ _CFFI_OP(_CFFI_OP_POINTER, 569), // flam_optimizer *
-/* 388 */ _CFFI_OP(_CFFI_OP_POINTER, 552), // flam_closure const *
+/* 387 */ _CFFI_OP(_CFFI_OP_POINTER, 578), // flam_optimizer *
+/* 388 */ _CFFI_OP(_CFFI_OP_POINTER, 561), // flam_closure const *
 /* 389 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
 /* 390 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_state const *)
@@ -1025,15 +1029,15 @@ static void *_cffi_types[] = {
 /* 393 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
 /* 394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_plot const *, char const *)
-/* 396 */ _CFFI_OP(_CFFI_OP_POINTER, 570), // flam_plot const *
+/* 396 */ _CFFI_OP(_CFFI_OP_POINTER, 579), // flam_plot const *
 /* 397 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
 /* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_profile const *, char const *)
-/* 400 */ _CFFI_OP(_CFFI_OP_POINTER, 572), // flam_profile const *
+/* 400 */ _CFFI_OP(_CFFI_OP_POINTER, 581), // flam_profile const *
 /* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
 /* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *)
-/* 404 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_progress *
+/* 404 */ _CFFI_OP(_CFFI_OP_POINTER, 583), // flam_progress *
 /* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 406 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *)
 /* 407 */ _CFFI_OP(_CFFI_OP_NOOP, 404),
@@ -1045,7 +1049,7 @@ static void *_cffi_types[] = {
 /* 413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 414 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 415 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *)
-/* 416 */ _CFFI_OP(_CFFI_OP_POINTER, 580), // flam_scheduler *
+/* 416 */ _CFFI_OP(_CFFI_OP_POINTER, 589), // flam_scheduler *
 /* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *, flam_state const *)
 /* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 416),
@@ -1084,7 +1088,7 @@ static void *_cffi_types[] = {
 /* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 453 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
 /* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 455 */ _CFFI_OP(_CFFI_OP_POINTER, 557), // flam_format_options const *
+/* 455 */ _CFFI_OP(_CFFI_OP_POINTER, 566), // flam_format_options const *
 /* 456 */ _CFFI_OP(_CFFI_OP_POINTER, 5), // char const * *
 /* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 458 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor * *, flam_tensor * *)
@@ -1123,100 +1127,109 @@ static void *_cffi_types[] = {
 /* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
 /* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
 /* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 494 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 494 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
 /* 495 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 496 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 498 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 496 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
 /* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *)
-/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 505 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 507 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 509 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 510 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 511 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 516 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 503 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 504 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 507 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 508 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 509 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 510 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 511 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 514 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 515 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 517 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 519 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 523 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 526 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 527 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 521 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 522 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 526 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 527 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 528 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 529 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
-/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 532 */ _CFFI_OP(_CFFI_OP_NOOP, 352),
-/* 533 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 534 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
-/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 368),
-/* 537 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 538 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
-/* 539 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 540 */ _CFFI_OP(_CFFI_OP_POINTER, 587), // void *
-/* 541 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 529 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 532 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 538 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 539 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
+/* 540 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 352),
 /* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
-/* 544 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 545 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 546 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
-/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 548 */ _CFFI_OP(_CFFI_OP_FUNCTION, 587), // void()(flam_loader *)
-/* 549 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
-/* 550 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 551 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 552 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 553 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 554 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 555 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 556 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 557 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 558 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 559 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 560 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 561 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 562 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 563 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 564 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 565 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 566 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 567 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 568 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 569 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 570 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
-/* 571 */ _CFFI_OP(_CFFI_OP_POINTER, 572), // flam_profile *
-/* 572 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
-/* 573 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
-/* 574 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
-/* 575 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
-/* 576 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
-/* 577 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_recompute
-/* 578 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_saved
-/* 579 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_saved_hooks
-/* 580 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_scheduler
-/* 581 */ _CFFI_OP(_CFFI_OP_POINTER, 582), // flam_state *
-/* 582 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_state
-/* 583 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_stream
-/* 584 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 30), // flam_tensor
-/* 585 */ _CFFI_OP(_CFFI_OP_POINTER, 586), // flam_tensor_list *
-/* 586 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 31), // flam_tensor_list
-/* 587 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
+/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 545 */ _CFFI_OP(_CFFI_OP_NOOP, 368),
+/* 546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
+/* 548 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 549 */ _CFFI_OP(_CFFI_OP_POINTER, 596), // void *
+/* 550 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 551 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
+/* 553 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 555 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
+/* 556 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 596), // void()(flam_loader *)
+/* 558 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
+/* 559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 560 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 561 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 562 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 563 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 564 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 565 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 566 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 567 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 568 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 569 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 570 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 571 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 572 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 573 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 574 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 575 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 576 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 577 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 578 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 579 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
+/* 580 */ _CFFI_OP(_CFFI_OP_POINTER, 581), // flam_profile *
+/* 581 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
+/* 582 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
+/* 583 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
+/* 584 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
+/* 585 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
+/* 586 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_recompute
+/* 587 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_saved
+/* 588 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_saved_hooks
+/* 589 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_scheduler
+/* 590 */ _CFFI_OP(_CFFI_OP_POINTER, 591), // flam_state *
+/* 591 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_state
+/* 592 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_stream
+/* 593 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 30), // flam_tensor
+/* 594 */ _CFFI_OP(_CFFI_OP_POINTER, 595), // flam_tensor_list *
+/* 595 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 31), // flam_tensor_list
+/* 596 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -2178,6 +2191,70 @@ _cffi_f_flam_event_wait(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_event_wait _cffi_d_flam_event_wait
 #endif
 
+static int32_t _cffi_d_flam_geqrf(flam_tensor const * x0, flam_tensor * * x1, flam_tensor * * x2)
+{
+  return flam_geqrf(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_geqrf(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * * x1;
+  flam_tensor * * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_geqrf", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(24), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(446), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(446), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(446), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_geqrf(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_geqrf _cffi_d_flam_geqrf
+#endif
+
 static flam_tensor_list * _cffi_d_flam_grad(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, int32_t x6, int32_t x7, int32_t x8)
 {
   return flam_grad(x0, x1, x2, x3, x4, x5, x6, x7, x8);
@@ -2270,7 +2347,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(594));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2559,7 +2636,7 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(581));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(590));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4409,6 +4486,97 @@ _cffi_f_flam_linalg_lu_solve_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_linalg_lu_solve_out _cffi_d_flam_linalg_lu_solve_out
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_exp(flam_tensor const * x0)
+{
+  return flam_linalg_matrix_exp(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_exp(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(24), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_exp(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_exp _cffi_d_flam_linalg_matrix_exp
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_matrix_exp_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_linalg_matrix_exp_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_matrix_exp_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_exp_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(24), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(27), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(27), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_matrix_exp_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_matrix_exp_out _cffi_d_flam_linalg_matrix_exp_out
 #endif
 
 static flam_tensor * _cffi_d_flam_linalg_matrix_norm(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5)
@@ -6503,7 +6671,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(581));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(590));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6760,6 +6928,104 @@ _cffi_f_flam_logdet(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_logdet _cffi_d_flam_logdet
+#endif
+
+static int32_t _cffi_d_flam_lu_unpack(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, flam_tensor * * x4, flam_tensor * * x5, flam_tensor * * x6)
+{
+  return flam_lu_unpack(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lu_unpack(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  flam_tensor * * x4;
+  flam_tensor * * x5;
+  flam_tensor * * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_lu_unpack", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(24), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(24), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(446), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(446), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(446), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(446), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lu_unpack(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lu_unpack _cffi_d_flam_lu_unpack
 #endif
 
 static flam_tensor * _cffi_d_flam_masked_scatter(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2)
@@ -7564,7 +7830,7 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(594));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8037,7 +8303,7 @@ _cffi_f_flam_profiler_stop(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(571));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(580));
   return pyresult;
 }
 #else
@@ -9105,10 +9371,10 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(540), arg1, (char **)&x1);
+      _cffi_type(549), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(540), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(549), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9371,7 +9637,7 @@ _cffi_f_flam_unique(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(594));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9436,7 +9702,7 @@ _cffi_f_flam_unique_consecutive(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(594));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9627,12 +9893,13 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_clip_grad_norm_ },
   { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 290), (void *)_cffi_d_flam_combinations },
   { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 31), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 543), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 552), (void *)_cffi_d_flam_device_synchronize },
   { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_embedding_bag },
   { "flam_environment", (void *)_cffi_f_flam_environment, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 0), (void *)_cffi_d_flam_environment },
   { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 481), (void *)_cffi_d_flam_equal },
   { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 333), (void *)_cffi_d_flam_event_synchronize },
   { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 336), (void *)_cffi_d_flam_event_wait },
+  { "flam_geqrf", (void *)_cffi_f_flam_geqrf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 458), (void *)_cffi_d_flam_geqrf },
   { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 310), (void *)_cffi_d_flam_grad },
   { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 344), (void *)_cffi_d_flam_grad_scaler_get_scale },
   { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
@@ -9644,7 +9911,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 259), (void *)_cffi_d_flam_index },
   { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 36), (void *)_cffi_d_flam_index_put_ },
   { "flam_linalg_cholesky", (void *)_cffi_f_flam_linalg_cholesky, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 243), (void *)_cffi_d_flam_linalg_cholesky },
-  { "flam_linalg_cholesky_ex", (void *)_cffi_f_flam_linalg_cholesky_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_linalg_cholesky_ex },
+  { "flam_linalg_cholesky_ex", (void *)_cffi_f_flam_linalg_cholesky_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_linalg_cholesky_ex },
   { "flam_linalg_cholesky_out", (void *)_cffi_f_flam_linalg_cholesky_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_linalg_cholesky_out },
   { "flam_linalg_cond", (void *)_cffi_f_flam_linalg_cond, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 92), (void *)_cffi_d_flam_linalg_cond },
   { "flam_linalg_cond_named", (void *)_cffi_f_flam_linalg_cond_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_cond_named },
@@ -9658,14 +9925,16 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_linalg_eigvalsh", (void *)_cffi_f_flam_linalg_eigvalsh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_eigvalsh },
   { "flam_linalg_eigvalsh_out", (void *)_cffi_f_flam_linalg_eigvalsh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 70), (void *)_cffi_d_flam_linalg_eigvalsh_out },
   { "flam_linalg_inv", (void *)_cffi_f_flam_linalg_inv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_linalg_inv },
-  { "flam_linalg_inv_ex", (void *)_cffi_f_flam_linalg_inv_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 502), (void *)_cffi_d_flam_linalg_inv_ex },
+  { "flam_linalg_inv_ex", (void *)_cffi_f_flam_linalg_inv_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_linalg_inv_ex },
   { "flam_linalg_inv_out", (void *)_cffi_f_flam_linalg_inv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_linalg_inv_out },
   { "flam_linalg_lstsq", (void *)_cffi_f_flam_linalg_lstsq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 463), (void *)_cffi_d_flam_linalg_lstsq },
-  { "flam_linalg_lu", (void *)_cffi_f_flam_linalg_lu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_linalg_lu },
-  { "flam_linalg_lu_factor", (void *)_cffi_f_flam_linalg_lu_factor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 502), (void *)_cffi_d_flam_linalg_lu_factor },
-  { "flam_linalg_lu_factor_ex", (void *)_cffi_f_flam_linalg_lu_factor_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_linalg_lu_factor_ex },
+  { "flam_linalg_lu", (void *)_cffi_f_flam_linalg_lu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 517), (void *)_cffi_d_flam_linalg_lu },
+  { "flam_linalg_lu_factor", (void *)_cffi_f_flam_linalg_lu_factor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_linalg_lu_factor },
+  { "flam_linalg_lu_factor_ex", (void *)_cffi_f_flam_linalg_lu_factor_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_linalg_lu_factor_ex },
   { "flam_linalg_lu_solve", (void *)_cffi_f_flam_linalg_lu_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 170), (void *)_cffi_d_flam_linalg_lu_solve },
   { "flam_linalg_lu_solve_out", (void *)_cffi_f_flam_linalg_lu_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 177), (void *)_cffi_d_flam_linalg_lu_solve_out },
+  { "flam_linalg_matrix_exp", (void *)_cffi_f_flam_linalg_matrix_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_linalg_matrix_exp },
+  { "flam_linalg_matrix_exp_out", (void *)_cffi_f_flam_linalg_matrix_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_linalg_matrix_exp_out },
   { "flam_linalg_matrix_norm", (void *)_cffi_f_flam_linalg_matrix_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 131), (void *)_cffi_d_flam_linalg_matrix_norm },
   { "flam_linalg_matrix_norm_named", (void *)_cffi_f_flam_linalg_matrix_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_linalg_matrix_norm_named },
   { "flam_linalg_matrix_norm_named_out", (void *)_cffi_f_flam_linalg_matrix_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_linalg_matrix_norm_named_out },
@@ -9689,22 +9958,23 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_linalg_solve_out", (void *)_cffi_f_flam_linalg_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_linalg_solve_out },
   { "flam_linalg_solve_triangular", (void *)_cffi_f_flam_linalg_solve_triangular, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 196), (void *)_cffi_d_flam_linalg_solve_triangular },
   { "flam_linalg_solve_triangular_out", (void *)_cffi_f_flam_linalg_solve_triangular_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_linalg_solve_triangular_out },
-  { "flam_linalg_svd", (void *)_cffi_f_flam_linalg_svd, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 494), (void *)_cffi_d_flam_linalg_svd },
+  { "flam_linalg_svd", (void *)_cffi_f_flam_linalg_svd, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 503), (void *)_cffi_d_flam_linalg_svd },
   { "flam_linalg_svdvals", (void *)_cffi_f_flam_linalg_svdvals, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_svdvals },
   { "flam_linalg_svdvals_out", (void *)_cffi_f_flam_linalg_svdvals_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 70), (void *)_cffi_d_flam_linalg_svdvals_out },
   { "flam_linalg_vecdot", (void *)_cffi_f_flam_linalg_vecdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_linalg_vecdot },
   { "flam_linalg_vecdot_out", (void *)_cffi_f_flam_linalg_vecdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_vecdot_out },
   { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 4), (void *)_cffi_d_flam_load },
   { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 365), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 548), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 557), (void *)_cffi_d_flam_loader_release },
   { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 370), (void *)_cffi_d_flam_loader_seek },
   { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_loader_wait },
   { "flam_logdet", (void *)_cffi_f_flam_logdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_logdet },
+  { "flam_lu_unpack", (void *)_cffi_f_flam_lu_unpack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 494), (void *)_cffi_d_flam_lu_unpack },
   { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 156), (void *)_cffi_d_flam_masked_scatter },
   { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 26), (void *)_cffi_d_flam_masked_scatter_ },
   { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 152), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 543), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 546), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 552), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 555), (void *)_cffi_d_flam_memory_empty_pinned_cache },
   { "flam_memory_timeline", (void *)_cffi_f_flam_memory_timeline, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 330), (void *)_cffi_d_flam_memory_timeline },
   { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 22), (void *)_cffi_d_flam_module_call },
   { "flam_module_checkpoint", (void *)_cffi_f_flam_module_checkpoint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_module_checkpoint },
@@ -9733,16 +10003,16 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 422), (void *)_cffi_d_flam_save },
   { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_scheduler_load_state_dict },
   { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 415), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 543), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 552), (void *)_cffi_d_flam_set_num_threads },
   { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 426), (void *)_cffi_d_flam_stream_synchronize },
   { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_stream_wait_stream },
   { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_tensor_format },
   { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 302), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 534), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_tensor_host_data },
   { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 530), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 539), (void *)_cffi_d_flam_tensor_item_i64 },
   { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_tensor_to_host },
   { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 252), (void *)_cffi_d_flam_to },
   { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_tril_indices },
   { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_triu_indices },
@@ -9751,69 +10021,69 @@ static const struct _cffi_global_s _cffi_globals[] = {
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 552, _CFFI_F_EXTERNAL,
+  { "flam_closure", 561, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset", 553, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 562, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 554, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 563, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 555, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 564, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 556, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 565, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 557, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 566, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 558, _CFFI_F_EXTERNAL,
+  { "flam_function", 567, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 559, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 568, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_grad_scaler", 560, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 569, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 561, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 570, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 562, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 571, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 563, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 572, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 564, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 573, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 565, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 574, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 566, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 575, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 567, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 576, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 568, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 577, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 569, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 578, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_plot", 570, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_plot", 579, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_profile", 572, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_profile", 581, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_profiler_options", 573, _CFFI_F_EXTERNAL,
+  { "flam_profiler_options", 582, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_progress", 574, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_progress", 583, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_progress_callback", 575, _CFFI_F_EXTERNAL,
+  { "flam_progress_callback", 584, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_rate_callback", 576, _CFFI_F_EXTERNAL,
+  { "flam_rate_callback", 585, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_recompute", 577, _CFFI_F_EXTERNAL,
+  { "flam_recompute", 586, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 578, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 587, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved_hooks", 579, _CFFI_F_EXTERNAL,
+  { "flam_saved_hooks", 588, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 580, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 589, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 582, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 591, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 583, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 592, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 584, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor", 593, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 586, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor_list", 595, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
@@ -9822,59 +10092,59 @@ static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bag", 6 },
   { "flam_bool", 6 },
   { "flam_cdist_mode", 6 },
-  { "flam_closure", 552 },
+  { "flam_closure", 561 },
   { "flam_cycle", 6 },
-  { "flam_dataset", 553 },
-  { "flam_dataset_vtable", 554 },
+  { "flam_dataset", 562 },
+  { "flam_dataset_vtable", 563 },
   { "flam_device", 6 },
   { "flam_device_type", 6 },
   { "flam_dtype", 6 },
-  { "flam_error", 555 },
-  { "flam_event", 556 },
+  { "flam_error", 564 },
+  { "flam_event", 565 },
   { "flam_fan", 6 },
-  { "flam_format_options", 557 },
-  { "flam_function", 558 },
+  { "flam_format_options", 566 },
+  { "flam_function", 567 },
   { "flam_gelu_form", 6 },
-  { "flam_generator", 559 },
-  { "flam_grad_scaler", 560 },
+  { "flam_generator", 568 },
+  { "flam_grad_scaler", 569 },
   { "flam_grid_padding", 6 },
-  { "flam_hook", 561 },
-  { "flam_hook_callback", 562 },
+  { "flam_hook", 570 },
+  { "flam_hook_callback", 571 },
   { "flam_hook_moment", 6 },
   { "flam_index_kind", 6 },
   { "flam_interpolation", 6 },
-  { "flam_loader", 563 },
-  { "flam_loader_options", 564 },
+  { "flam_loader", 572 },
+  { "flam_loader_options", 573 },
   { "flam_meshgrid_indexing", 6 },
-  { "flam_module", 565 },
-  { "flam_module_hook", 566 },
-  { "flam_module_vtable", 567 },
-  { "flam_node", 568 },
-  { "flam_optimizer", 569 },
+  { "flam_module", 574 },
+  { "flam_module_hook", 575 },
+  { "flam_module_vtable", 576 },
+  { "flam_node", 577 },
+  { "flam_optimizer", 578 },
   { "flam_padding", 6 },
-  { "flam_plot", 570 },
-  { "flam_profile", 572 },
-  { "flam_profiler_options", 573 },
-  { "flam_progress", 574 },
-  { "flam_progress_callback", 575 },
+  { "flam_plot", 579 },
+  { "flam_profile", 581 },
+  { "flam_profiler_options", 582 },
+  { "flam_progress", 583 },
+  { "flam_progress_callback", 584 },
   { "flam_progress_style", 6 },
   { "flam_quantile_interpolation", 6 },
-  { "flam_rate_callback", 576 },
-  { "flam_recompute", 577 },
+  { "flam_rate_callback", 585 },
+  { "flam_recompute", 586 },
   { "flam_recurrent", 6 },
   { "flam_reduction", 6 },
   { "flam_rounding", 6 },
-  { "flam_saved", 578 },
-  { "flam_saved_hooks", 579 },
+  { "flam_saved", 587 },
+  { "flam_saved_hooks", 588 },
   { "flam_scatter_rule", 6 },
-  { "flam_scheduler", 580 },
+  { "flam_scheduler", 589 },
   { "flam_scope", 356 },
   { "flam_side", 6 },
-  { "flam_state", 582 },
+  { "flam_state", 591 },
   { "flam_status", 6 },
-  { "flam_stream", 583 },
-  { "flam_tensor", 584 },
-  { "flam_tensor_list", 586 },
+  { "flam_stream", 592 },
+  { "flam_tensor", 593 },
+  { "flam_tensor_list", 595 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -9889,12 +10159,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  131,  /* num_globals */
+  135,  /* num_globals */
   32,  /* num_struct_unions */
   0,  /* num_enums */
   57,  /* num_typenames */
   _cffi_includes,
-  588,  /* num_types */
+  597,  /* num_types */
   0,  /* flags */
 };
 

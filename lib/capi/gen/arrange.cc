@@ -91,6 +91,40 @@ flam_tensor *flam_select_scatter(const flam_tensor *input, const flam_tensor *sr
   return guard_op("flam_select_scatter", [&] { return flambeau::ops::select_scatter(as_tensor(input), as_tensor(src), dim, index); });
 }
 
+flam_tensor *flam_as_strided_scatter(const flam_tensor *input, const flam_tensor *src, const int64_t
+    *size, size_t n_size, const int64_t *stride, size_t n_stride, const int64_t *storage_offset) {
+  if (!input) return null_operand("flam_as_strided_scatter", "input"), nullptr;
+  if (!src) return null_operand("flam_as_strided_scatter", "src"), nullptr;
+  if (!size && n_size) return null_operand("flam_as_strided_scatter", "size"), nullptr;
+  if (!stride && n_stride) return null_operand("flam_as_strided_scatter", "stride"), nullptr;
+  return guard_op("flam_as_strided_scatter", [&] { return flambeau::ops::as_strided_scatter(as_tensor(input), as_tensor(src), std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), as_optional(storage_offset)); });
+}
+
+flam_tensor *flam_index_reduce(const flam_tensor *input, int64_t dim, const flam_tensor *index,
+    const flam_tensor *source, flam_scatter_rule reduce, flam_bool include_self) {
+  if (!input) return null_operand("flam_index_reduce", "input"), nullptr;
+  if (!index) return null_operand("flam_index_reduce", "index"), nullptr;
+  if (!source) return null_operand("flam_index_reduce", "source"), nullptr;
+  return guard_op("flam_index_reduce", [&] { return flambeau::ops::index_reduce(as_tensor(input), dim, as_tensor(index), as_tensor(source), as_flam_scatter_rule(reduce), include_self != 0); });
+}
+
+flam_tensor *flam_index_reduce_(flam_tensor *input, int64_t dim, const flam_tensor *index, const
+    flam_tensor *source, flam_scatter_rule reduce, flam_bool include_self) {
+  if (!input) return null_operand("flam_index_reduce_", "input"), nullptr;
+  if (!index) return null_operand("flam_index_reduce_", "index"), nullptr;
+  if (!source) return null_operand("flam_index_reduce_", "source"), nullptr;
+  return guard_op("flam_index_reduce_", [&] { return flambeau::ops::index_reduce_(as_tensor(input), dim, as_tensor(index), as_tensor(source), as_flam_scatter_rule(reduce), include_self != 0); });
+}
+
+flam_tensor *flam_index_reduce_out(const flam_tensor *input, int64_t dim, const flam_tensor *index,
+    const flam_tensor *source, flam_scatter_rule reduce, flam_bool include_self, flam_tensor *out) {
+  if (!input) return null_operand("flam_index_reduce_out", "input"), nullptr;
+  if (!index) return null_operand("flam_index_reduce_out", "index"), nullptr;
+  if (!source) return null_operand("flam_index_reduce_out", "source"), nullptr;
+  if (!out) return null_operand("flam_index_reduce_out", "out"), nullptr;
+  return guard_op("flam_index_reduce_out", [&] { return flambeau::ops::index_reduce_out(as_tensor(input), dim, as_tensor(index), as_tensor(source), as_flam_scatter_rule(reduce), include_self != 0, as_tensor(out)); });
+}
+
 flam_tensor *flam_slice_scatter(const flam_tensor *input, const flam_tensor *src, int64_t dim, const
     int64_t *start, const int64_t *end, int64_t step) {
   if (!input) return null_operand("flam_slice_scatter", "input"), nullptr;

@@ -211,6 +211,13 @@ flam_tensor *flam_take(const flam_tensor *input, const flam_tensor *index) {
   return guard_op("flam_take", [&] { return flambeau::ops::take(as_tensor(input), as_tensor(index)); });
 }
 
+flam_tensor *flam_take_out(const flam_tensor *input, const flam_tensor *index, flam_tensor *out) {
+  if (!input) return null_operand("flam_take_out", "input"), nullptr;
+  if (!index) return null_operand("flam_take_out", "index"), nullptr;
+  if (!out) return null_operand("flam_take_out", "out"), nullptr;
+  return guard_op("flam_take_out", [&] { return flambeau::ops::take_out(as_tensor(input), as_tensor(index), as_tensor(out)); });
+}
+
 flam_tensor *flam_take_along_dim(const flam_tensor *input, const flam_tensor *indices, const int64_t
     *dim) {
   if (!input) return null_operand("flam_take_along_dim", "input"), nullptr;

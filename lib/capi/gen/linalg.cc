@@ -420,4 +420,64 @@ flam_tensor *flam_linalg_vecdot_out(const flam_tensor *x, const flam_tensor *y, 
   return guard_op("flam_linalg_vecdot_out", [&] { return flambeau::ops::linalg_vecdot_out(as_tensor(x), as_tensor(y), dim, as_tensor(out)); });
 }
 
+flam_tensor *flam_linalg_matrix_exp(const flam_tensor *A) {
+  if (!A) return null_operand("flam_linalg_matrix_exp", "A"), nullptr;
+  return guard_op("flam_linalg_matrix_exp", [&] { return flambeau::ops::linalg_matrix_exp(as_tensor(A)); });
+}
+
+flam_tensor *flam_linalg_matrix_exp_out(const flam_tensor *A, flam_tensor *out) {
+  if (!A) return null_operand("flam_linalg_matrix_exp_out", "A"), nullptr;
+  if (!out) return null_operand("flam_linalg_matrix_exp_out", "out"), nullptr;
+  return guard_op("flam_linalg_matrix_exp_out", [&] { return flambeau::ops::linalg_matrix_exp_out(as_tensor(A), as_tensor(out)); });
+}
+
+flam_tensor *flam_linalg_householder_product(const flam_tensor *A, const flam_tensor *tau) {
+  if (!A) return null_operand("flam_linalg_householder_product", "A"), nullptr;
+  if (!tau) return null_operand("flam_linalg_householder_product", "tau"), nullptr;
+  return guard_op("flam_linalg_householder_product", [&] { return flambeau::ops::linalg_householder_product(as_tensor(A), as_tensor(tau)); });
+}
+
+flam_tensor *flam_linalg_householder_product_out(const flam_tensor *A, const flam_tensor *tau,
+    flam_tensor *out) {
+  if (!A) return null_operand("flam_linalg_householder_product_out", "A"), nullptr;
+  if (!tau) return null_operand("flam_linalg_householder_product_out", "tau"), nullptr;
+  if (!out) return null_operand("flam_linalg_householder_product_out", "out"), nullptr;
+  return guard_op("flam_linalg_householder_product_out", [&] { return flambeau::ops::linalg_householder_product_out(as_tensor(A), as_tensor(tau), as_tensor(out)); });
+}
+
+flam_tensor *flam_ormqr(const flam_tensor *input, const flam_tensor *tau, const flam_tensor *other,
+    flam_bool left, flam_bool transpose) {
+  if (!input) return null_operand("flam_ormqr", "input"), nullptr;
+  if (!tau) return null_operand("flam_ormqr", "tau"), nullptr;
+  if (!other) return null_operand("flam_ormqr", "other"), nullptr;
+  return guard_op("flam_ormqr", [&] { return flambeau::ops::ormqr(as_tensor(input), as_tensor(tau), as_tensor(other), left != 0, transpose != 0); });
+}
+
+flam_tensor *flam_ormqr_out(const flam_tensor *input, const flam_tensor *tau, const flam_tensor
+    *other, flam_bool left, flam_bool transpose, flam_tensor *out) {
+  if (!input) return null_operand("flam_ormqr_out", "input"), nullptr;
+  if (!tau) return null_operand("flam_ormqr_out", "tau"), nullptr;
+  if (!other) return null_operand("flam_ormqr_out", "other"), nullptr;
+  if (!out) return null_operand("flam_ormqr_out", "out"), nullptr;
+  return guard_op("flam_ormqr_out", [&] { return flambeau::ops::ormqr_out(as_tensor(input), as_tensor(tau), as_tensor(other), left != 0, transpose != 0, as_tensor(out)); });
+}
+
+flam_status flam_geqrf(const flam_tensor *input, flam_tensor **out_a, flam_tensor **out_tau) {
+  if (!input) return null_operand("flam_geqrf", "input");
+  if (!out_a) return null_operand("flam_geqrf", "out_a");
+  if (!out_tau) return null_operand("flam_geqrf", "out_tau");
+  return guard_op_status("flam_geqrf", [&] { return flambeau::ops::geqrf(as_tensor(input)); }, out_a, out_tau);
+}
+
+flam_status flam_lu_unpack(const flam_tensor *LU_data, const flam_tensor *LU_pivots, flam_bool
+    unpack_data, flam_bool unpack_pivots, flam_tensor **out_P, flam_tensor **out_L, flam_tensor
+    **out_U) {
+  if (!LU_data) return null_operand("flam_lu_unpack", "LU_data");
+  if (!LU_pivots) return null_operand("flam_lu_unpack", "LU_pivots");
+  if (!out_P) return null_operand("flam_lu_unpack", "out_P");
+  if (!out_L) return null_operand("flam_lu_unpack", "out_L");
+  if (!out_U) return null_operand("flam_lu_unpack", "out_U");
+  return guard_op_status("flam_lu_unpack", [&] { return flambeau::ops::lu_unpack(as_tensor(LU_data), as_tensor(LU_pivots), unpack_data != 0, unpack_pivots != 0); }, out_P, out_L, out_U);
+}
+
 }  // extern "C"

@@ -76,10 +76,38 @@ flam_tensor *flam_bernoulli_(flam_tensor *input, double p, flam_generator *gener
   return guard_op("flam_bernoulli_", [&] { return flambeau::ops::bernoulli_(as_tensor(input), p, generator); });
 }
 
+flam_tensor *flam_cauchy_(flam_tensor *input, double median, double sigma, flam_generator
+    *generator) {
+  if (!input) return null_operand("flam_cauchy_", "input"), nullptr;
+  if (t_error && !generator) return nullptr;
+  return guard_op("flam_cauchy_", [&] { return flambeau::ops::cauchy_(as_tensor(input), median, sigma, generator); });
+}
+
+flam_tensor *flam_log_normal_(flam_tensor *input, double mean, double std, flam_generator
+    *generator) {
+  if (!input) return null_operand("flam_log_normal_", "input"), nullptr;
+  if (t_error && !generator) return nullptr;
+  return guard_op("flam_log_normal_", [&] { return flambeau::ops::log_normal_(as_tensor(input), mean, std, generator); });
+}
+
+flam_tensor *flam_geometric_(flam_tensor *input, double p, flam_generator *generator) {
+  if (!input) return null_operand("flam_geometric_", "input"), nullptr;
+  if (t_error && !generator) return nullptr;
+  return guard_op("flam_geometric_", [&] { return flambeau::ops::geometric_(as_tensor(input), p, generator); });
+}
+
 flam_tensor *flam_bernoulli(const flam_tensor *input, flam_generator *generator) {
   if (!input) return null_operand("flam_bernoulli", "input"), nullptr;
   if (t_error && !generator) return nullptr;
   return guard_op("flam_bernoulli", [&] { return flambeau::ops::bernoulli(as_tensor(input), generator); });
+}
+
+flam_tensor *flam_bernoulli_out(const flam_tensor *input, flam_generator *generator, flam_tensor
+    *out) {
+  if (!input) return null_operand("flam_bernoulli_out", "input"), nullptr;
+  if (t_error && !generator) return nullptr;
+  if (!out) return null_operand("flam_bernoulli_out", "out"), nullptr;
+  return guard_op("flam_bernoulli_out", [&] { return flambeau::ops::bernoulli_out(as_tensor(input), generator, as_tensor(out)); });
 }
 
 flam_tensor *flam_normal(const flam_tensor *mean, const flam_tensor *std, flam_generator *generator)
@@ -95,6 +123,14 @@ flam_tensor *flam_multinomial(const flam_tensor *input, int64_t num_samples, fla
   if (!input) return null_operand("flam_multinomial", "input"), nullptr;
   if (t_error && !generator) return nullptr;
   return guard_op("flam_multinomial", [&] { return flambeau::ops::multinomial(as_tensor(input), num_samples, replacement != 0, generator); });
+}
+
+flam_tensor *flam_multinomial_out(const flam_tensor *input, int64_t num_samples, flam_bool
+    replacement, flam_generator *generator, flam_tensor *out) {
+  if (!input) return null_operand("flam_multinomial_out", "input"), nullptr;
+  if (t_error && !generator) return nullptr;
+  if (!out) return null_operand("flam_multinomial_out", "out"), nullptr;
+  return guard_op("flam_multinomial_out", [&] { return flambeau::ops::multinomial_out(as_tensor(input), num_samples, replacement != 0, generator, as_tensor(out)); });
 }
 
 flam_tensor *flam_standard_gamma(const flam_tensor *input, flam_generator *generator) {

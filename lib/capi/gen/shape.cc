@@ -13,6 +13,11 @@ flam_tensor *flam_view(const flam_tensor *input, const int64_t *size, size_t n_s
   return guard_op("flam_view", [&] { return flambeau::ops::view(as_tensor(input), std::span<const int64_t>(size, n_size)); });
 }
 
+flam_tensor *flam_view_dtype(const flam_tensor *input, flam_dtype dtype) {
+  if (!input) return null_operand("flam_view_dtype", "input"), nullptr;
+  return guard_op("flam_view_dtype", [&] { return flambeau::ops::view_dtype(as_tensor(input), as_dtype(dtype)); });
+}
+
 flam_tensor *flam_reshape(const flam_tensor *input, const int64_t *shape, size_t n_shape) {
   if (!input) return null_operand("flam_reshape", "input"), nullptr;
   if (!shape && n_shape) return null_operand("flam_reshape", "shape"), nullptr;

@@ -64,6 +64,18 @@ Tensor column_stack_out(TensorsView tensors, const Tensor& out) {
   return into(out, "column_stack", Into::out, [&] { return ops::column_stack(tensors); });
 }
 
+Tensor index_reduce_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    int32_t reduce, bool include_self) {
+  return into(input, "index_reduce", Into::inplace, [&] { return ops::index_reduce(input, dim,
+    index, source, reduce, include_self); });
+}
+
+Tensor index_reduce_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    int32_t reduce, bool include_self, const Tensor& out) {
+  return into(out, "index_reduce", Into::out, [&] { return ops::index_reduce(input, dim, index,
+    source, reduce, include_self); });
+}
+
 Tensor scatter_reduce_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
     int32_t reduce, bool include_self) {
   return into(input, "scatter_reduce", Into::inplace, [&] { return ops::scatter_reduce(input, dim,
@@ -74,6 +86,65 @@ Tensor scatter_reduce_out(const Tensor& input, int64_t dim, const Tensor& index,
     int32_t reduce, bool include_self, const Tensor& out) {
   return into(out, "scatter_reduce", Into::out, [&] { return ops::scatter_reduce(input, dim, index,
     src, reduce, include_self); });
+}
+
+Tensor i0_(const Tensor& input) {
+  return into(input, "i0", Into::inplace, [&] { return ops::i0(input); });
+}
+
+Tensor i0_out(const Tensor& input, const Tensor& out) {
+  return into(out, "i0", Into::out, [&] { return ops::i0(input); });
+}
+
+Tensor i0e_out(const Tensor& input, const Tensor& out) {
+  return into(out, "i0e", Into::out, [&] { return ops::i0e(input); });
+}
+
+Tensor i1_out(const Tensor& input, const Tensor& out) {
+  return into(out, "i1", Into::out, [&] { return ops::i1(input); });
+}
+
+Tensor i1e_out(const Tensor& input, const Tensor& out) {
+  return into(out, "i1e", Into::out, [&] { return ops::i1e(input); });
+}
+
+Tensor modified_bessel_k0_out(const Tensor& input, const Tensor& out) {
+  return into(out, "modified_bessel_k0", Into::out, [&] { return ops::modified_bessel_k0(input); });
+}
+
+Tensor modified_bessel_k1_out(const Tensor& input, const Tensor& out) {
+  return into(out, "modified_bessel_k1", Into::out, [&] { return ops::modified_bessel_k1(input); });
+}
+
+Tensor scaled_modified_bessel_k0_out(const Tensor& input, const Tensor& out) {
+  return into(out, "scaled_modified_bessel_k0", Into::out, [&] { return
+    ops::scaled_modified_bessel_k0(input); });
+}
+
+Tensor scaled_modified_bessel_k1_out(const Tensor& input, const Tensor& out) {
+  return into(out, "scaled_modified_bessel_k1", Into::out, [&] { return
+    ops::scaled_modified_bessel_k1(input); });
+}
+
+Tensor bessel_j0_out(const Tensor& input, const Tensor& out) {
+  return into(out, "bessel_j0", Into::out, [&] { return ops::bessel_j0(input); });
+}
+
+Tensor bessel_j1_out(const Tensor& input, const Tensor& out) {
+  return into(out, "bessel_j1", Into::out, [&] { return ops::bessel_j1(input); });
+}
+
+Tensor bessel_y0_out(const Tensor& input, const Tensor& out) {
+  return into(out, "bessel_y0", Into::out, [&] { return ops::bessel_y0(input); });
+}
+
+Tensor bessel_y1_out(const Tensor& input, const Tensor& out) {
+  return into(out, "bessel_y1", Into::out, [&] { return ops::bessel_y1(input); });
+}
+
+Tensor spherical_bessel_j0_out(const Tensor& input, const Tensor& out) {
+  return into(out, "spherical_bessel_j0", Into::out, [&] { return ops::spherical_bessel_j0(input);
+    });
 }
 
 Tensor add_(const Tensor& input, const Tensor& other, double alpha) {
@@ -359,6 +430,10 @@ Tensor masked_scatter_(const Tensor& input, const Tensor& mask, const Tensor& so
     source); });
 }
 
+Tensor take_out(const Tensor& input, const Tensor& index, const Tensor& out) {
+  return into(out, "take", Into::out, [&] { return ops::take(input, index); });
+}
+
 Tensor cat_out(TensorsView tensors, int64_t dim, const Tensor& out) {
   return into(out, "cat", Into::out, [&] { return ops::cat(tensors, dim); });
 }
@@ -478,6 +553,21 @@ Tensor linalg_vecdot_out(const Tensor& x, const Tensor& y, int64_t dim, const Te
   return into(out, "linalg_vecdot", Into::out, [&] { return ops::linalg_vecdot(x, y, dim); });
 }
 
+Tensor linalg_matrix_exp_out(const Tensor& A, const Tensor& out) {
+  return into(out, "linalg_matrix_exp", Into::out, [&] { return ops::linalg_matrix_exp(A); });
+}
+
+Tensor linalg_householder_product_out(const Tensor& A, const Tensor& tau, const Tensor& out) {
+  return into(out, "linalg_householder_product", Into::out, [&] { return
+    ops::linalg_householder_product(A, tau); });
+}
+
+Tensor ormqr_out(const Tensor& input, const Tensor& tau, const Tensor& other, bool left, bool
+    transpose, const Tensor& out) {
+  return into(out, "ormqr", Into::out, [&] { return ops::ormqr(input, tau, other, left, transpose);
+    });
+}
+
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out) {
   return into(out, "matmul", Into::out, [&] { return ops::matmul(input, other); });
 }
@@ -595,6 +685,30 @@ Tensor nanmean_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype,
 
 Tensor normalize_out(const Tensor& input, double p, DimsView dim, double eps, const Tensor& out) {
   return into(out, "normalize", Into::out, [&] { return ops::normalize(input, p, dim, eps); });
+}
+
+Tensor gcd_(const Tensor& input, const Tensor& other) {
+  return into(input, "gcd", Into::inplace, [&] { return ops::gcd(input, other); });
+}
+
+Tensor gcd_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "gcd", Into::out, [&] { return ops::gcd(input, other); });
+}
+
+Tensor lcm_(const Tensor& input, const Tensor& other) {
+  return into(input, "lcm", Into::inplace, [&] { return ops::lcm(input, other); });
+}
+
+Tensor lcm_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "lcm", Into::out, [&] { return ops::lcm(input, other); });
+}
+
+Tensor nextafter_(const Tensor& input, const Tensor& other) {
+  return into(input, "nextafter", Into::inplace, [&] { return ops::nextafter(input, other); });
+}
+
+Tensor nextafter_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "nextafter", Into::out, [&] { return ops::nextafter(input, other); });
 }
 
 Tensor abs_(const Tensor& input) {
@@ -883,6 +997,128 @@ Tensor bitwise_not_(const Tensor& input) {
 
 Tensor bitwise_not_out(const Tensor& input, const Tensor& out) {
   return into(out, "bitwise_not", Into::out, [&] { return ops::bitwise_not(input); });
+}
+
+Tensor chebyshev_polynomial_t_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "chebyshev_polynomial_t", Into::out, [&] { return
+    ops::chebyshev_polynomial_t(input, n); });
+}
+
+Tensor chebyshev_polynomial_u_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "chebyshev_polynomial_u", Into::out, [&] { return
+    ops::chebyshev_polynomial_u(input, n); });
+}
+
+Tensor chebyshev_polynomial_v_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "chebyshev_polynomial_v", Into::out, [&] { return
+    ops::chebyshev_polynomial_v(input, n); });
+}
+
+Tensor chebyshev_polynomial_w_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "chebyshev_polynomial_w", Into::out, [&] { return
+    ops::chebyshev_polynomial_w(input, n); });
+}
+
+Tensor shifted_chebyshev_polynomial_t_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "shifted_chebyshev_polynomial_t", Into::out, [&] { return
+    ops::shifted_chebyshev_polynomial_t(input, n); });
+}
+
+Tensor shifted_chebyshev_polynomial_u_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "shifted_chebyshev_polynomial_u", Into::out, [&] { return
+    ops::shifted_chebyshev_polynomial_u(input, n); });
+}
+
+Tensor shifted_chebyshev_polynomial_v_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "shifted_chebyshev_polynomial_v", Into::out, [&] { return
+    ops::shifted_chebyshev_polynomial_v(input, n); });
+}
+
+Tensor shifted_chebyshev_polynomial_w_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "shifted_chebyshev_polynomial_w", Into::out, [&] { return
+    ops::shifted_chebyshev_polynomial_w(input, n); });
+}
+
+Tensor hermite_polynomial_h_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "hermite_polynomial_h", Into::out, [&] { return ops::hermite_polynomial_h(input,
+    n); });
+}
+
+Tensor hermite_polynomial_he_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "hermite_polynomial_he", Into::out, [&] { return
+    ops::hermite_polynomial_he(input, n); });
+}
+
+Tensor laguerre_polynomial_l_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "laguerre_polynomial_l", Into::out, [&] { return
+    ops::laguerre_polynomial_l(input, n); });
+}
+
+Tensor legendre_polynomial_p_out(const Tensor& input, const Tensor& n, const Tensor& out) {
+  return into(out, "legendre_polynomial_p", Into::out, [&] { return
+    ops::legendre_polynomial_p(input, n); });
+}
+
+Tensor ndtr_out(const Tensor& input, const Tensor& out) {
+  return into(out, "ndtr", Into::out, [&] { return ops::ndtr(input); });
+}
+
+Tensor ndtri_out(const Tensor& input, const Tensor& out) {
+  return into(out, "ndtri", Into::out, [&] { return ops::ndtri(input); });
+}
+
+Tensor log_ndtr_out(const Tensor& input, const Tensor& out) {
+  return into(out, "log_ndtr", Into::out, [&] { return ops::log_ndtr(input); });
+}
+
+Tensor erfcx_out(const Tensor& input, const Tensor& out) {
+  return into(out, "erfcx", Into::out, [&] { return ops::erfcx(input); });
+}
+
+Tensor entr_out(const Tensor& input, const Tensor& out) {
+  return into(out, "entr", Into::out, [&] { return ops::entr(input); });
+}
+
+Tensor xlog1py_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "xlog1py", Into::out, [&] { return ops::xlog1py(input, other); });
+}
+
+Tensor zeta_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "zeta", Into::out, [&] { return ops::zeta(input, other); });
+}
+
+Tensor igamma_(const Tensor& input, const Tensor& other) {
+  return into(input, "igamma", Into::inplace, [&] { return ops::igamma(input, other); });
+}
+
+Tensor igamma_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "igamma", Into::out, [&] { return ops::igamma(input, other); });
+}
+
+Tensor igammac_(const Tensor& input, const Tensor& other) {
+  return into(input, "igammac", Into::inplace, [&] { return ops::igammac(input, other); });
+}
+
+Tensor igammac_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "igammac", Into::out, [&] { return ops::igammac(input, other); });
+}
+
+Tensor mvlgamma_(const Tensor& input, int64_t p) {
+  return into(input, "mvlgamma", Into::inplace, [&] { return ops::mvlgamma(input, p); });
+}
+
+Tensor mvlgamma_out(const Tensor& input, int64_t p, const Tensor& out) {
+  return into(out, "mvlgamma", Into::out, [&] { return ops::mvlgamma(input, p); });
+}
+
+Tensor bernoulli_out(const Tensor& input, flam_generator* generator, const Tensor& out) {
+  return into(out, "bernoulli", Into::out, [&] { return ops::bernoulli(input, generator); });
+}
+
+Tensor multinomial_out(const Tensor& input, int64_t num_samples, bool replacement, flam_generator*
+    generator, const Tensor& out) {
+  return into(out, "multinomial", Into::out, [&] { return ops::multinomial(input, num_samples,
+    replacement, generator); });
 }
 
 Tensor dropout_(const Tensor& input, double p, bool training) {

@@ -297,6 +297,202 @@ impl Tensor {
         unsafe { made(sys::flam_select_scatter(self.raw(), src.raw(), dim, index)) }
     }
 
+    /// A copy in which the elements of a view with given geometry are replaced.
+    ///
+    /// - `self`: any tensor.
+    /// - `src`: of shape `size`.
+    /// - `size`: shape of the view.
+    /// - `stride`: strides of the view in elements, one per dimension.
+    /// - returns: shape, strides and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the view reaches outside of `self` or `src` does not fit it.
+    pub fn as_strided_scatter(
+        &self,
+        src: impl Operand,
+        size: &[i64],
+        stride: &[i64],
+    ) -> Result<Tensor> {
+        self.as_strided_scatter_with(src, size, stride, None)
+    }
+
+    /// A copy in which the elements of a view with given geometry are replaced.
+    ///
+    /// - `self`: any tensor.
+    /// - `src`: of shape `size`.
+    /// - `size`: shape of the view.
+    /// - `stride`: strides of the view in elements, one per dimension.
+    /// - `storage_offset`: its first element, counted from the storage's first; default: `self`'s own.
+    /// - returns: shape, strides and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the view reaches outside of `self` or `src` does not fit it.
+    pub fn as_strided_scatter_with(
+        &self,
+        src: impl Operand,
+        size: &[i64],
+        stride: &[i64],
+        storage_offset: Option<i64>,
+    ) -> Result<Tensor> {
+        let src = src.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_as_strided_scatter(self.raw(), src.raw(), size.as_ptr(), size.len(), stride.as_ptr(), stride.len(), storage_offset.as_ref().map_or(null(), |v| v as *const _))) }
+    }
+
+    /// Slices joined with those that an index names, by a rule.
+    ///
+    /// - `self`: any dtype but bool.
+    /// - `dim`: the dimension that `index` counts along.
+    /// - `index`: 1-d, i64 or i32.
+    /// - `source`: shape of `self` but for `dim`, where it has as many slices as `index`; its dtype.
+    /// - `reduce`: [`ScatterRule::PROD`](crate::ScatterRule::PROD), [`ScatterRule::MEAN`](crate::ScatterRule::MEAN), [`ScatterRule::AMAX`](crate::ScatterRule::AMAX) or [`ScatterRule::AMIN`](crate::ScatterRule::AMIN).
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another rule.
+    pub fn index_reduce(
+        &self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+        reduce: ScatterRule,
+    ) -> Result<Tensor> {
+        self.index_reduce_with(dim, index, source, reduce, true)
+    }
+
+    /// Slices joined with those that an index names, by a rule.
+    ///
+    /// - `self`: any dtype but bool.
+    /// - `dim`: the dimension that `index` counts along.
+    /// - `index`: 1-d, i64 or i32.
+    /// - `source`: shape of `self` but for `dim`, where it has as many slices as `index`; its dtype.
+    /// - `reduce`: [`ScatterRule::PROD`](crate::ScatterRule::PROD), [`ScatterRule::MEAN`](crate::ScatterRule::MEAN), [`ScatterRule::AMAX`](crate::ScatterRule::AMAX) or [`ScatterRule::AMIN`](crate::ScatterRule::AMIN).
+    /// - `include_self`: whether the slices of `self` take part; default true.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another rule.
+    pub fn index_reduce_with(
+        &self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+        reduce: ScatterRule,
+        include_self: bool,
+    ) -> Result<Tensor> {
+        let index = index.hold();
+        let source = source.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_index_reduce(self.raw(), dim, index.raw(), source.raw(), reduce.0, i32::from(include_self))) }
+    }
+
+    /// In-place form of `Tensor::index_reduce`: slices joined with those that an index names, by a rule.
+    ///
+    /// - `self`: any dtype but bool.
+    /// - `dim`: the dimension that `index` counts along.
+    /// - `index`: 1-d, i64 or i32.
+    /// - `source`: shape of `self` but for `dim`, where it has as many slices as `index`; its dtype.
+    /// - `reduce`: [`ScatterRule::PROD`](crate::ScatterRule::PROD), [`ScatterRule::MEAN`](crate::ScatterRule::MEAN), [`ScatterRule::AMAX`](crate::ScatterRule::AMAX) or [`ScatterRule::AMIN`](crate::ScatterRule::AMIN).
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another rule.
+    pub fn index_reduce_(
+        &mut self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+        reduce: ScatterRule,
+    ) -> Result<&mut Tensor> {
+        self.index_reduce_with_(dim, index, source, reduce, true)
+    }
+
+    /// In-place form of `Tensor::index_reduce`: slices joined with those that an index names, by a rule.
+    ///
+    /// - `self`: any dtype but bool.
+    /// - `dim`: the dimension that `index` counts along.
+    /// - `index`: 1-d, i64 or i32.
+    /// - `source`: shape of `self` but for `dim`, where it has as many slices as `index`; its dtype.
+    /// - `reduce`: [`ScatterRule::PROD`](crate::ScatterRule::PROD), [`ScatterRule::MEAN`](crate::ScatterRule::MEAN), [`ScatterRule::AMAX`](crate::ScatterRule::AMAX) or [`ScatterRule::AMIN`](crate::ScatterRule::AMIN).
+    /// - `include_self`: whether the slices of `self` take part; default true.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another rule.
+    pub fn index_reduce_with_(
+        &mut self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+        reduce: ScatterRule,
+        include_self: bool,
+    ) -> Result<&mut Tensor> {
+        let index = index.hold();
+        let source = source.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_index_reduce_(self.raw(), dim, index.raw(), source.raw(), reduce.0, i32::from(include_self)))? };
+        Ok(self)
+    }
+
+    /// `Tensor::index_reduce` into an existing tensor.
+    ///
+    /// - `self`: any dtype but bool.
+    /// - `dim`: the dimension that `index` counts along.
+    /// - `index`: 1-d, i64 or i32.
+    /// - `source`: shape of `self` but for `dim`, where it has as many slices as `index`; its dtype.
+    /// - `reduce`: [`ScatterRule::PROD`](crate::ScatterRule::PROD), [`ScatterRule::MEAN`](crate::ScatterRule::MEAN), [`ScatterRule::AMAX`](crate::ScatterRule::AMAX) or [`ScatterRule::AMIN`](crate::ScatterRule::AMIN).
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another rule.
+    pub fn index_reduce_out(
+        &self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+        reduce: ScatterRule,
+        out: &mut Tensor,
+    ) -> Result<()> {
+        self.index_reduce_out_with(dim, index, source, reduce, out, true)
+    }
+
+    /// `Tensor::index_reduce` into an existing tensor.
+    ///
+    /// - `self`: any dtype but bool.
+    /// - `dim`: the dimension that `index` counts along.
+    /// - `index`: 1-d, i64 or i32.
+    /// - `source`: shape of `self` but for `dim`, where it has as many slices as `index`; its dtype.
+    /// - `reduce`: [`ScatterRule::PROD`](crate::ScatterRule::PROD), [`ScatterRule::MEAN`](crate::ScatterRule::MEAN), [`ScatterRule::AMAX`](crate::ScatterRule::AMAX) or [`ScatterRule::AMIN`](crate::ScatterRule::AMIN).
+    /// - `out`: the destination; resized where its shape differs.
+    /// - `include_self`: whether the slices of `self` take part; default true.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another rule.
+    pub fn index_reduce_out_with(
+        &self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+        reduce: ScatterRule,
+        out: &mut Tensor,
+        include_self: bool,
+    ) -> Result<()> {
+        let index = index.hold();
+        let source = source.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_index_reduce_out(self.raw(), dim, index.raw(), source.raw(), reduce.0, i32::from(include_self), out.raw())) }.map(drop)
+    }
+
     /// A copy in which a slice is replaced.
     ///
     /// - `self`: at least 1-d.

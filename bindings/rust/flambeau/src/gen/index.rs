@@ -631,6 +631,22 @@ impl Tensor {
         unsafe { made(sys::flam_take(self.raw(), index.raw())) }
     }
 
+    /// `Tensor::take` into an existing tensor.
+    ///
+    /// - `self`: any tensor.
+    /// - `index`: any shape; int64 or int32, counts `self`'s elements in C order.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn take_out(&self, index: impl Operand, out: &mut Tensor) -> Result<()> {
+        let index = index.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_take_out(self.raw(), index.raw(), out.raw())) }.map(drop)
+    }
+
     /// Elements picked along a dimension; shapes broadcast but for that dimension.
     ///
     /// - `self`: any tensor.

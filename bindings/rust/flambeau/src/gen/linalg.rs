@@ -822,7 +822,7 @@ pub fn linalg_cond_named(a: impl Operand, p: &str) -> Result<Tensor> {
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where U has a 0 on its diagonal; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without `pivot`.
 ///
-/// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+/// Source: of the gradient: Walter, Lehmann and Lamour, 2012.
 pub fn linalg_lu_factor(a: &Tensor) -> Result<(Tensor, Tensor)> {
     linalg_lu_factor_with(a, true)
 }
@@ -836,7 +836,7 @@ pub fn linalg_lu_factor(a: &Tensor) -> Result<(Tensor, Tensor)> {
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::LINALG`](crate::Status::LINALG) where U has a 0 on its diagonal; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without `pivot`.
 ///
-/// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+/// Source: of the gradient: Walter, Lehmann and Lamour, 2012.
 pub fn linalg_lu_factor_with(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
     let mut out_lu = null_mut();
     let mut out_pivots = null_mut();
@@ -854,7 +854,7 @@ pub fn linalg_lu_factor_with(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)
 ///
 /// as `linalg_lu_factor`.
 ///
-/// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+/// Source: of the gradient: Walter, Lehmann and Lamour, 2012.
 pub fn linalg_lu_factor_ex(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
     linalg_lu_factor_ex_with(a, true, false)
 }
@@ -870,7 +870,7 @@ pub fn linalg_lu_factor_ex(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 ///
 /// as `linalg_lu_factor`.
 ///
-/// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+/// Source: of the gradient: Walter, Lehmann and Lamour, 2012.
 pub fn linalg_lu_factor_ex_with(
     a: &Tensor,
     pivot: bool,
@@ -892,7 +892,7 @@ pub fn linalg_lu_factor_ex_with(
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without `pivot`.
 ///
-/// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+/// Source: of the gradient: Walter, Lehmann and Lamour, 2012.
 pub fn linalg_lu(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
     linalg_lu_with(a, true)
 }
@@ -906,7 +906,7 @@ pub fn linalg_lu(a: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
 ///
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) without `pivot`.
 ///
-/// Source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+/// Source: of the gradient: Walter, Lehmann and Lamour, 2012.
 pub fn linalg_lu_with(a: &Tensor, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
     let mut out_p = null_mut();
     let mut out_l = null_mut();
@@ -986,6 +986,44 @@ pub fn linalg_vecdot_with(x: impl Operand, y: impl Operand, dim: i64) -> Result<
     let y = y.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
     unsafe { made(sys::flam_linalg_vecdot(x.raw(), y.raw(), dim)) }
+}
+
+/// The factors that `linalg_lu_factor` packs into one matrix: a permutation, a lower and an
+/// upper triangle.
+///
+/// - `LU_data`: \[..., m, n\], f32 or f64.
+/// - `LU_pivots`: \[..., min(m, n)\] int32, from 1.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for pivots out of range.
+pub fn lu_unpack(lu_data: &Tensor, lu_pivots: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    lu_unpack_with(lu_data, lu_pivots, true, true)
+}
+
+/// The factors that `linalg_lu_factor` packs into one matrix: a permutation, a lower and an
+/// upper triangle.
+///
+/// - `LU_data`: \[..., m, n\], f32 or f64.
+/// - `LU_pivots`: \[..., min(m, n)\] int32, from 1.
+/// - `unpack_data`: whether the triangles are wanted; default true.
+/// - `unpack_pivots`: whether the permutation is wanted; default true.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for pivots out of range.
+pub fn lu_unpack_with(
+    lu_data: &Tensor,
+    lu_pivots: &Tensor,
+    unpack_data: bool,
+    unpack_pivots: bool,
+) -> Result<(Tensor, Tensor, Tensor)> {
+    let mut out_p = null_mut();
+    let mut out_l = null_mut();
+    let mut out_u = null_mut();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_lu_unpack(lu_data.raw(), lu_pivots.raw(), i32::from(unpack_data), i32::from(unpack_pivots), &mut out_p, &mut out_l, &mut out_u))? };
+    Ok(unsafe { (made(out_p)?, made(out_l)?, made(out_u)?) })
 }
 
 impl Tensor {
@@ -1875,5 +1913,172 @@ impl Tensor {
         let y = y.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made::<Tensor>(sys::flam_linalg_vecdot_out(self.raw(), y.raw(), dim, out.raw())) }.map(drop)
+    }
+
+    /// The exponential of matrices.
+    ///
+    /// - `self`: \[..., n, n\], floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
+    pub fn linalg_matrix_exp(&self) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_linalg_matrix_exp(self.raw())) }
+    }
+
+    /// `Tensor::linalg_matrix_exp` into an existing tensor.
+    ///
+    /// - `self`: \[..., n, n\], floating point.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
+    pub fn linalg_matrix_exp_out(&self, out: &mut Tensor) -> Result<()> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_linalg_matrix_exp_out(self.raw(), out.raw())) }.map(drop)
+    }
+
+    /// The first columns of a product of reflections, I - tau v v^T each.
+    ///
+    /// - `self`: \[..., m, n\], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+    /// - `tau`: \[..., k\] with k not above n, nor n above m; dtype of `self`.
+    /// - returns: shape of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn linalg_householder_product(&self, tau: impl Operand) -> Result<Tensor> {
+        let tau = tau.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_linalg_householder_product(self.raw(), tau.raw())) }
+    }
+
+    /// `Tensor::linalg_householder_product` into an existing tensor.
+    ///
+    /// - `self`: \[..., m, n\], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+    /// - `tau`: \[..., k\] with k not above n, nor n above m; dtype of `self`.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn linalg_householder_product_out(
+        &self,
+        tau: impl Operand,
+        out: &mut Tensor,
+    ) -> Result<()> {
+        let tau = tau.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_linalg_householder_product_out(self.raw(), tau.raw(), out.raw())) }.map(drop)
+    }
+
+    /// A matrix times the product of reflections that `Tensor::geqrf` found.
+    ///
+    /// - `self`: \[..., n, k\], f32 or f64: the reflections, as `Tensor::linalg_householder_product` has them.
+    /// - `tau`: \[..., k\]; dtype of `self`.
+    /// - `other`: the matrix.
+    /// - returns: shape of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn ormqr(&self, tau: impl Operand, other: impl Operand) -> Result<Tensor> {
+        self.ormqr_with(tau, other, true, false)
+    }
+
+    /// A matrix times the product of reflections that `Tensor::geqrf` found.
+    ///
+    /// - `self`: \[..., n, k\], f32 or f64: the reflections, as `Tensor::linalg_householder_product` has them.
+    /// - `tau`: \[..., k\]; dtype of `self`.
+    /// - `other`: the matrix.
+    /// - `left`: whether the reflections stand on the left; default true.
+    /// - `transpose`: whether their product is transposed; default false.
+    /// - returns: shape of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn ormqr_with(
+        &self,
+        tau: impl Operand,
+        other: impl Operand,
+        left: bool,
+        transpose: bool,
+    ) -> Result<Tensor> {
+        let tau = tau.hold();
+        let other = other.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_ormqr(self.raw(), tau.raw(), other.raw(), i32::from(left), i32::from(transpose))) }
+    }
+
+    /// `Tensor::ormqr` into an existing tensor.
+    ///
+    /// - `self`: \[..., n, k\], f32 or f64: the reflections, as `Tensor::linalg_householder_product` has them.
+    /// - `tau`: \[..., k\]; dtype of `self`.
+    /// - `other`: the matrix.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn ormqr_out(
+        &self,
+        tau: impl Operand,
+        other: impl Operand,
+        out: &mut Tensor,
+    ) -> Result<()> {
+        self.ormqr_out_with(tau, other, out, true, false)
+    }
+
+    /// `Tensor::ormqr` into an existing tensor.
+    ///
+    /// - `self`: \[..., n, k\], f32 or f64: the reflections, as `Tensor::linalg_householder_product` has them.
+    /// - `tau`: \[..., k\]; dtype of `self`.
+    /// - `other`: the matrix.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - `left`: whether the reflections stand on the left; default true.
+    /// - `transpose`: whether their product is transposed; default false.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn ormqr_out_with(
+        &self,
+        tau: impl Operand,
+        other: impl Operand,
+        out: &mut Tensor,
+        left: bool,
+        transpose: bool,
+    ) -> Result<()> {
+        let tau = tau.hold();
+        let other = other.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_ormqr_out(self.raw(), tau.raw(), other.raw(), i32::from(left), i32::from(transpose), out.raw())) }.map(drop)
+    }
+
+    /// The QR decomposition as reflections, LAPACK's form of it.
+    ///
+    /// - `self`: \[..., m, n\], f32 or f64.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE); [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
+    pub fn geqrf(&self) -> Result<(Tensor, Tensor)> {
+        let mut out_a = null_mut();
+        let mut out_tau = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_geqrf(self.raw(), &mut out_a, &mut out_tau))? };
+        Ok(unsafe { (made(out_a)?, made(out_tau)?) })
     }
 }

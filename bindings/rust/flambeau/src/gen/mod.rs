@@ -28,6 +28,9 @@ pub use attention::*;
 mod autograd;
 #[allow(unused_imports)]
 pub use autograd::*;
+mod bessel;
+#[allow(unused_imports)]
+pub use bessel::*;
 mod binary;
 #[allow(unused_imports)]
 pub use binary::*;
@@ -109,6 +112,9 @@ pub use moments::*;
 mod norm;
 #[allow(unused_imports)]
 pub use norm::*;
+mod numeric;
+#[allow(unused_imports)]
+pub use numeric::*;
 mod optim;
 #[allow(unused_imports)]
 pub use optim::*;
@@ -121,9 +127,15 @@ pub use plot::*;
 mod pointwise;
 #[allow(unused_imports)]
 pub use pointwise::*;
+mod polynomial;
+#[allow(unused_imports)]
+pub use polynomial::*;
 mod pool;
 #[allow(unused_imports)]
 pub use pool::*;
+mod probability;
+#[allow(unused_imports)]
+pub use probability::*;
 mod profiler;
 #[allow(unused_imports)]
 pub use profiler::*;

@@ -146,6 +146,40 @@ impl Default for NormalOptions<'_> {
     }
 }
 
+/// What [`Tensor::cauchy_with_`](crate::Tensor::cauchy_with_) may be told.
+#[derive(Debug)]
+pub struct CauchyOptions<'a> {
+    /// of the distribution; default 0.
+    pub median: f64,
+    /// half its width at half of its height, above 0; default 1.
+    pub sigma: f64,
+    /// where the numbers come from; default: the default generator of the device.
+    pub generator: Option<&'a mut Generator>,
+}
+
+impl Default for CauchyOptions<'_> {
+    fn default() -> Self {
+        Self { median: 0.0, sigma: 1.0, generator: None }
+    }
+}
+
+/// What [`Tensor::log_normal_with_`](crate::Tensor::log_normal_with_) may be told.
+#[derive(Debug)]
+pub struct LogNormalOptions<'a> {
+    /// of the logarithms; default 1.
+    pub mean: f64,
+    /// standard deviation of the logarithms, above 0; default 2.
+    pub std: f64,
+    /// where the numbers come from; default: the default generator of the device.
+    pub generator: Option<&'a mut Generator>,
+}
+
+impl Default for LogNormalOptions<'_> {
+    fn default() -> Self {
+        Self { mean: 1.0, std: 2.0, generator: None }
+    }
+}
+
 /// Uniform numbers from 0, inclusive, to 1, exclusive.
 ///
 /// - `size`: the shape.
@@ -625,6 +659,95 @@ impl Tensor {
         Ok(self)
     }
 
+    /// Fills with Cauchy variables, in place.
+    ///
+    /// - `self`: the tensor to fill; floating point.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn cauchy_(&mut self) -> Result<&mut Tensor> {
+        self.cauchy_with_(CauchyOptions::default())
+    }
+
+    /// Fills with Cauchy variables, in place.
+    ///
+    /// - `self`: the tensor to fill; floating point.
+    /// - `options`: the rest, [`CauchyOptions`].
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn cauchy_with_(&mut self, options: CauchyOptions<'_>) -> Result<&mut Tensor> {
+        let CauchyOptions { median, sigma, generator } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_cauchy_(self.raw(), median, sigma, generator.map_or(null_mut(), |v| v.raw())))? };
+        Ok(self)
+    }
+
+    /// Fills with variables whose logarithms are normal, in place.
+    ///
+    /// - `self`: the tensor to fill; floating point.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn log_normal_(&mut self) -> Result<&mut Tensor> {
+        self.log_normal_with_(LogNormalOptions::default())
+    }
+
+    /// Fills with variables whose logarithms are normal, in place.
+    ///
+    /// - `self`: the tensor to fill; floating point.
+    /// - `options`: the rest, [`LogNormalOptions`].
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn log_normal_with_(&mut self, options: LogNormalOptions<'_>) -> Result<&mut Tensor> {
+        let LogNormalOptions { mean, std, generator } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_log_normal_(self.raw(), mean, std, generator.map_or(null_mut(), |v| v.raw())))? };
+        Ok(self)
+    }
+
+    /// Fills with the number of trials up to and with the first success, in place.
+    ///
+    /// - `self`: the tensor to fill; any dtype but bool.
+    /// - `p`: the probability of a success, between 0 and 1.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn geometric_(&mut self, p: f64) -> Result<&mut Tensor> {
+        self.geometric_with_(p, None)
+    }
+
+    /// Fills with the number of trials up to and with the first success, in place.
+    ///
+    /// - `self`: the tensor to fill; any dtype but bool.
+    /// - `p`: the probability of a success, between 0 and 1.
+    /// - `generator`: where the numbers come from; default: the default generator of the device.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn geometric_with_(
+        &mut self,
+        p: f64,
+        generator: Option<&mut Generator>,
+    ) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_geometric_(self.raw(), p, generator.map_or(null_mut(), |v| v.raw())))? };
+        Ok(self)
+    }
+
     /// Draws 1 with the probability that each element says, else 0.
     ///
     /// - `self`: probabilities, from 0 to 1; floating point.
@@ -649,6 +772,38 @@ impl Tensor {
     pub fn bernoulli_with(&self, generator: Option<&mut Generator>) -> Result<Tensor> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_bernoulli(self.raw(), generator.map_or(null_mut(), |v| v.raw()))) }
+    }
+
+    /// `Tensor::bernoulli` into an existing tensor.
+    ///
+    /// - `self`: probabilities, from 0 to 1; floating point.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point.
+    pub fn bernoulli_out(&self, out: &mut Tensor) -> Result<()> {
+        self.bernoulli_out_with(out, None)
+    }
+
+    /// `Tensor::bernoulli` into an existing tensor.
+    ///
+    /// - `self`: probabilities, from 0 to 1; floating point.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - `generator`: where the numbers come from; default: the default generator of the device.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point.
+    pub fn bernoulli_out_with(
+        &self,
+        out: &mut Tensor,
+        generator: Option<&mut Generator>,
+    ) -> Result<()> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_bernoulli_out(self.raw(), generator.map_or(null_mut(), |v| v.raw()), out.raw())) }.map(drop)
     }
 
     /// Normal numbers with a mean and standard deviation for each element.
@@ -716,6 +871,43 @@ impl Tensor {
     ) -> Result<Tensor> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_multinomial(self.raw(), num_samples, i32::from(replacement), generator.map_or(null_mut(), |v| v.raw()))) }
+    }
+
+    /// `Tensor::multinomial` into an existing tensor.
+    ///
+    /// - `self`: weights, not negative: \[n\] or \[rows, n\]; floating point.
+    /// - `num_samples`: how many indices per row.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn multinomial_out(&self, num_samples: i64, out: &mut Tensor) -> Result<()> {
+        self.multinomial_out_with(num_samples, out, false, None)
+    }
+
+    /// `Tensor::multinomial` into an existing tensor.
+    ///
+    /// - `self`: weights, not negative: \[n\] or \[rows, n\]; floating point.
+    /// - `num_samples`: how many indices per row.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - `replacement`: whether an index may be drawn again; default false.
+    /// - `generator`: where the numbers come from; default: the default generator of the device.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn multinomial_out_with(
+        &self,
+        num_samples: i64,
+        out: &mut Tensor,
+        replacement: bool,
+        generator: Option<&mut Generator>,
+    ) -> Result<()> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_multinomial_out(self.raw(), num_samples, i32::from(replacement), generator.map_or(null_mut(), |v| v.raw()), out.raw())) }.map(drop)
     }
 
     /// Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).

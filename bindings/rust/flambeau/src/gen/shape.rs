@@ -86,6 +86,20 @@ impl Tensor {
         unsafe { made(sys::flam_view(self.raw(), size.as_ptr(), size.len())) }
     }
 
+    /// A view of the same bytes as another dtype; it carries no gradient.
+    ///
+    /// - `self`: any tensor; where the item sizes differ its last dimension is dense.
+    /// - `dtype`: of the view. Items half as long make the last dimension twice as long, and so on.
+    /// - returns: a view.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the last dimension is not dense, or bytes do not make up whole items.
+    pub fn view_dtype(&self, dtype: Dtype) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_view_dtype(self.raw(), dtype.0)) }
+    }
+
     /// The same elements in another shape: a view where the strides allow it, else a copy.
     ///
     /// - `self`: any tensor.

@@ -1,0 +1,11 @@
+// Kernels that look at what numbers are made of.
+#pragma once
+#include "kernels/map.h"
+
+namespace flambeau {
+
+inline constinit Kernel kDivisor{"gcd"};         // integers: {whether the common multiple}
+inline constinit Kernel kNextafter{"nextafter"};  // f32, f64 and bf16: {units of the computed type}
+inline constinit Kernel kFrexp{"frexp"};          // floating point: {whether the exponent}
+
+}  // namespace flambeau

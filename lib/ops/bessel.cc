@@ -1,0 +1,77 @@
+// Bessel functions and their gradients; those of the second kind and of order 0 and 1 unscaled have
+// none in torch, nor here.
+#include "kernels/bessel.h"
+
+#include "ops/formula.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+using T = const Tensor&;
+
+double number_of(Bessel which) { return double(int(which)); }
+
+Tensor without_gradient(const char* op, Bessel which, T input) {
+  Call c{op, {input}};
+  float_operands(c);
+  return c.no_gradient(c.map(kBessel, {c[0]}, {number_of(which)}));
+}
+
+// f(x) / x, one half at 0: what both functions of order 1 do there.
+Tensor over_argument(T y, T x) {
+  const Tensor zero = eq(x, num(int64_t{0}));
+  return where(zero, num(0.5), div(y, where(zero, num(int64_t{1}), x)));
+}
+
+}  // namespace
+
+Tensor i0(T input) {
+  return from_input<"I0Backward0">(
+      "i0", kBessel, input, [](T dy, T x) { return mul(dy, i1(x)); }, {number_of(Bessel::i0)});
+}
+
+Tensor i0e(T input) {
+  return from_input<"SpecialI0EBackward0">(
+      "i0e", kBessel, input,
+      [](T dy, T x) { return mul(dy, sub(i1e(x), mul(sign(x), i0e(x)))); },
+      {number_of(Bessel::i0e)});
+}
+
+Tensor i1(T input) {
+  return from_input<"SpecialI1Backward0">(
+      "i1", kBessel, input, [](T dy, T x) { return mul(dy, sub(i0(x), over_argument(i1(x), x))); },
+      {number_of(Bessel::i1)});
+}
+
+Tensor i1e(T input) {
+  return from_input<"SpecialI1EBackward0">(
+      "i1e", kBessel, input,
+      [](T dy, T x) {
+        const Tensor y = i1e(x), fall = mul(sign(x), y);
+        return mul(dy, sub(sub(i0e(x), fall), over_argument(y, x)));
+      },
+      {number_of(Bessel::i1e)});
+}
+
+Tensor modified_bessel_k0(T input) {
+  return without_gradient("modified_bessel_k0", Bessel::k0, input);
+}
+Tensor modified_bessel_k1(T input) {
+  return without_gradient("modified_bessel_k1", Bessel::k1, input);
+}
+Tensor scaled_modified_bessel_k0(T input) {
+  return without_gradient("scaled_modified_bessel_k0", Bessel::k0e, input);
+}
+Tensor scaled_modified_bessel_k1(T input) {
+  return without_gradient("scaled_modified_bessel_k1", Bessel::k1e, input);
+}
+Tensor bessel_j0(T input) { return without_gradient("bessel_j0", Bessel::j0, input); }
+Tensor bessel_j1(T input) { return without_gradient("bessel_j1", Bessel::j1, input); }
+Tensor bessel_y0(T input) { return without_gradient("bessel_y0", Bessel::y0, input); }
+Tensor bessel_y1(T input) { return without_gradient("bessel_y1", Bessel::y1, input); }
+Tensor spherical_bessel_j0(T input) {
+  return without_gradient("spherical_bessel_j0", Bessel::sphere, input);
+}
+
+}  // namespace flambeau::ops

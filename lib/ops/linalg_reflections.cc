@@ -1,0 +1,114 @@
+// Products of Householder's reflections, LAPACK's form of orthogonal matrices, and the exponential
+// of matrices. But for geqrf all are made of ops, which makes their gradients.
+#include <cmath>
+
+#include "ops/factors.h"
+#include "ops/read.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+// Column i of the reflections, [..., m, 1]: 1 at i, above it 0.
+Tensor reflection(const Tensor& vectors, int64_t i) { return narrow(vectors, -1, i, 1); }
+
+Tensor reflections_of(const Tensor& a) {
+  return add(tril(a, -1), eye(a.size(-2), a.size(-1), a.dtype(), a.device()));
+}
+
+void check_reflections(const char* op, const Tensor& a, const Tensor& tau) {
+  check_matrix(op, "A", a);
+  check_floating_matrix(op, a);
+  check_same_kind(op, a, tau);
+  check(a.size(-2) >= a.size(-1), Code::shape, op,
+        ": input.shape[-2] must be greater than or equal to input.shape[-1], got ", a);
+  check(tau.dim() == a.dim() - 1 && tau.size(-1) <= a.size(-1), Code::shape, op,
+        ": Expected tau to have one dimension less than input, and not more numbers than input has "
+        "columns, got ", tau, " for ", a);
+}
+
+// x times reflections, from the first or from the last on, on its left.
+Tensor reflected(const Tensor& vectors, const Tensor& tau, Tensor x, bool from_last) {
+  const int64_t k = tau.size(-1);
+  for (int64_t step = 0; step < k; ++step) {
+    const int64_t i = from_last ? k - 1 - step : step;
+    const Tensor v = reflection(vectors, i), factor = unsqueeze(narrow(tau, -1, i, 1), -1);
+    x = sub(x, matmul(mul(v, factor), matmul(mt(v), x)));
+  }
+  return x;
+}
+
+}  // namespace
+
+Tensor linalg_householder_product(const Tensor& A, const Tensor& tau) {
+  const char* op = "linalg.householder_product";
+  const Call c{"linalg_householder_product", {A, tau}, Devices::exact};
+  check_reflections(op, A, tau);
+  const Tensor one = eye(A.size(-2), A.size(-1), A.dtype(), A.device());
+  return reflected(reflections_of(A), tau, expand(one, A.sizes()), true);
+}
+
+Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& other, bool left, bool transposed) {
+  const Call c{"ormqr", {a, tau, other}, Devices::exact};
+  check_reflections("ormqr", a, tau);
+  check_matrix("ormqr", "other", other);
+  check_same_kind("ormqr", a, other);
+  check(other.size(left ? -2 : -1) == a.size(-2), Code::shape, "ormqr: other.shape[",
+        left ? "-2" : "-1", "] must be equal to input.shape[-2], got ", other, " for ", a);
+  const Tensor vectors = reflections_of(a);
+  // x Q is (Q^T x^T)^T, and Q^T takes the reflections from the first on.
+  if (!left) return mt(reflected(vectors, tau, mt(other), transposed));
+  return reflected(vectors, tau, other, !transposed);
+}
+
+std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
+  check_matrix("torch.geqrf", "input", a);
+  Call c{"geqrf", {a}};
+  check_floating_matrix("torch.geqrf", c[0]);
+  const Tensor made = columns(c[0]);
+  const Dims sizes = joined(batch_sizes(a), {std::min(a.size(-1), a.size(-2))});
+  const Tensor tau = flambeau::empty(sizes, made.dtype(), kCpu);
+  if (made.numel() > 0) factor_reflections(made, tau);
+  return {c.no_gradient(as_matrices(made, a.device())), as_result(tau, a.device())};
+}
+
+namespace {
+
+// exp by its polynomial of degree 18, in blocks of six powers.
+Tensor exponential_polynomial(const Tensor& a) {
+  const Tensor one = expand(eye(a.size(-1), a.size(-1), a.dtype(), a.device()), a.sizes());
+  const Tensor a2 = matmul(a, a), a3 = matmul(a2, a), a4 = matmul(a2, a2), a5 = matmul(a4, a);
+  const Tensor powers[] = {one, a, a2, a3, a4, a5}, a6 = matmul(a3, a3);
+  double factors[19] = {1};
+  for (int i = 1; i < 19; ++i) factors[i] = factors[i - 1] / i;
+  Tensor y = mul(one, num(factors[18]));
+  for (int block = 12; block >= 0; block -= 6) {
+    y = matmul(y, a6);
+    for (int i = 0; i < 6; ++i) y = add(y, mul(powers[i], num(factors[block + i])));
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor linalg_matrix_exp(const Tensor& A) {
+  check_square("linalg.matrix_exp", "A", A);
+  check(is_floating(A.dtype()), Code::dtype,
+        "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got ",
+        name_of(A.dtype()));
+  const Call c{"linalg_matrix_exp", {A}};
+  if (A.numel() == 0) return clone(A);
+  const bool half = size_of(A.dtype()) == 2;
+  const Tensor in = half ? to_dtype(A, Dtype::f32) : A;
+  double norm = 0;
+  {
+    const GradMode off(false);
+    norm = read_number(amax(sum(abs(detach(in)), Dims{-2}), Dims{}, false));
+  }
+  const int squarings = norm > 1 && std::isfinite(norm) ? int(std::ceil(std::log2(norm))) : 0;
+  Tensor y = exponential_polynomial(mul(in, num(std::ldexp(1.0, -squarings))));
+  for (int i = 0; i < squarings; ++i) y = matmul(y, y);
+  return half ? to_dtype(y, A.dtype()) : y;
+}
+
+}  // namespace flambeau::ops

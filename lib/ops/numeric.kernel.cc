@@ -1,0 +1,55 @@
+// The maths of common divisors, neighbouring numbers, mantissas and exponents.
+#include "kernels/numeric.h"
+
+#include "kernels/map_loop.h"
+#include "kernels/math.h"
+
+namespace flambeau::FLAM_TARGET {
+
+FLAM_FN_APART int64_t divisor_of(int64_t a, int64_t b, bool multiple) {
+  uint64_t x = a < 0 ? 0 - uint64_t(a) : uint64_t(a), y = b < 0 ? 0 - uint64_t(b) : uint64_t(b);
+  const uint64_t first = x, second = y;
+  while (y) {
+    const uint64_t rest = x % y;
+    x = y;
+    y = rest;
+  }
+  if (multiple) return x ? int64_t(first / x * second) : 0;
+  return int64_t(x);
+}
+
+struct Divisor {
+  double multiple;
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    return V(divisor_of(int64_t(a), int64_t(b), multiple != 0));
+  }
+};
+FLAM_MAP(kDivisor, Divisor, IntTypes);
+
+// Neighbours are next to each other as integers, too; a bf16 is every 65536th f32.
+struct Nextafter {
+  double units;
+  template <class V> FLAM_FN V operator()(V x, V y) const {
+    using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
+    if (x != x || y != y) return x + y;
+    if (x == y) return y;
+    if (x == 0) return y < 0 ? -bits_as<V>(Bits(units)) : bits_as<V>(Bits(units));
+    const Bits own = bits_as<Bits>(x);
+    return bits_as<V>((x < y) == (x > 0) ? own + Bits(units) : own - Bits(units));
+  }
+};
+using NextafterTypes = TypeList<float, double, BFloat16>;
+FLAM_MAP(kNextafter, Nextafter, NextafterTypes);
+
+struct Frexp {
+  double exponent;
+  template <class V> FLAM_FN V operator()(V x) const {
+    if (x == 0 || x - x != 0) return exponent != 0 ? V(0) : x;
+    int e = 0;
+    const double mantissa = ::frexp(double(x), &e);
+    return exponent != 0 ? V(e) : V(mantissa);
+  }
+};
+FLAM_MAP(kFrexp, Frexp, FloatTypes);
+
+}  // namespace flambeau::FLAM_TARGET
