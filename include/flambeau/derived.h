@@ -1881,7 +1881,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lcm_out(const flam_tensor *input, co
 /** In-place form of `flam_nextafter`: the next number that the dtype has after `input` on the way
  * to `other`.
  *
- * - `input`: f32, f64 or bf16.
+ * - `input`: floating point.
  * - `other`: broadcasts with `input`.
  * - returns: `input`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other
@@ -1892,7 +1892,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_nextafter_(flam_tensor *input, const
 
 /** `flam_nextafter` into an existing tensor.
  *
- * - `input`: f32, f64 or bf16.
+ * - `input`: floating point.
  * - `other`: broadcasts with `input`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.

@@ -569,7 +569,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch.linalg.householder_product torch.orgqr Tensor.orgqr") FLAM_OUT
+    FLAM_TORCH("torch.linalg.householder_product torch.orgqr Tensor.orgqr")
+    FLAM_AUTOCAST("cpu=f32") FLAM_OUT
     flam_tensor *flam_linalg_householder_product(const flam_tensor *A, const flam_tensor *tau);
 
 /** A matrix times the product of reflections that `flam_geqrf` found.
@@ -582,7 +583,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: shape of `other`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_ormqr(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor *flam_ormqr(
     const flam_tensor *input, const flam_tensor *tau, const flam_tensor *other,
     flam_bool left FLAM_DEFAULT(1), flam_bool transpose FLAM_DEFAULT(0));
 
@@ -595,7 +597,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_UNSUPPORTED` where a gradient is
  *   asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_status flam_geqrf(
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("cpu=f32") flam_status flam_geqrf(
     const flam_tensor *input, flam_tensor **out_a, flam_tensor **out_tau);
 
 /** The factors that `flam_linalg_lu_factor` packs into one matrix: a permutation, a lower and an

@@ -102,6 +102,14 @@ struct flam_api_table {
   flam_tensor_list *(*dsplit)(const flam_tensor *, int64_t);
   flam_tensor_list *(*dsplit_at)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*select_scatter)(const flam_tensor *, const flam_tensor *, int64_t, int64_t);
+  flam_tensor *(*as_strided_scatter)(const flam_tensor *, const flam_tensor *, const int64_t *,
+      size_t, const int64_t *, size_t, const int64_t *);
+  flam_tensor *(*index_reduce)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
+      *, flam_scatter_rule, flam_bool);
+  flam_tensor *(*index_reduce_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
+      flam_scatter_rule, flam_bool);
+  flam_tensor *(*index_reduce_out)(const flam_tensor *, int64_t, const flam_tensor *, const
+      flam_tensor *, flam_scatter_rule, flam_bool, flam_tensor *);
   flam_tensor *(*slice_scatter)(const flam_tensor *, const flam_tensor *, int64_t, const int64_t *,
       const int64_t *, int64_t);
   flam_tensor *(*diagonal_scatter)(const flam_tensor *, const flam_tensor *, int64_t, int64_t,
@@ -163,6 +171,33 @@ struct flam_api_table {
   flam_saved *(*saved_make)(const flam_tensor *, int64_t);
   flam_tensor *(*saved_get)(const flam_saved *);
   void (*saved_release)(flam_saved *);
+  flam_tensor *(*i0)(const flam_tensor *);
+  flam_tensor *(*i0_)(flam_tensor *);
+  flam_tensor *(*i0_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*i0e)(const flam_tensor *);
+  flam_tensor *(*i0e_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*i1)(const flam_tensor *);
+  flam_tensor *(*i1_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*i1e)(const flam_tensor *);
+  flam_tensor *(*i1e_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*modified_bessel_k0)(const flam_tensor *);
+  flam_tensor *(*modified_bessel_k0_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*modified_bessel_k1)(const flam_tensor *);
+  flam_tensor *(*modified_bessel_k1_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*scaled_modified_bessel_k0)(const flam_tensor *);
+  flam_tensor *(*scaled_modified_bessel_k0_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*scaled_modified_bessel_k1)(const flam_tensor *);
+  flam_tensor *(*scaled_modified_bessel_k1_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bessel_j0)(const flam_tensor *);
+  flam_tensor *(*bessel_j0_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bessel_j1)(const flam_tensor *);
+  flam_tensor *(*bessel_j1_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bessel_y0)(const flam_tensor *);
+  flam_tensor *(*bessel_y0_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bessel_y1)(const flam_tensor *);
+  flam_tensor *(*bessel_y1_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*spherical_bessel_j0)(const flam_tensor *);
+  flam_tensor *(*spherical_bessel_j0_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*add)(const flam_tensor *, const flam_tensor *, double);
   flam_tensor *(*add_)(flam_tensor *, const flam_tensor *, double);
   flam_tensor *(*add_out)(const flam_tensor *, const flam_tensor *, double, flam_tensor *);
@@ -435,6 +470,7 @@ struct flam_api_table {
   flam_tensor *(*nonzero)(const flam_tensor *);
   flam_tensor_list *(*nonzero_tuple)(const flam_tensor *);
   flam_tensor *(*take)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*take_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*take_along_dim)(const flam_tensor *, const flam_tensor *, const int64_t *);
   flam_tensor *(*embedding)(const flam_tensor *, const flam_tensor *, const int64_t *);
   flam_tensor *(*one_hot)(const flam_tensor *, int64_t);
@@ -567,6 +603,18 @@ struct flam_api_table {
   flam_tensor *(*linalg_vecdot)(const flam_tensor *, const flam_tensor *, int64_t);
   flam_tensor *(*linalg_vecdot_out)(const flam_tensor *, const flam_tensor *, int64_t, flam_tensor
       *);
+  flam_tensor *(*linalg_matrix_exp)(const flam_tensor *);
+  flam_tensor *(*linalg_matrix_exp_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*linalg_householder_product)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*linalg_householder_product_out)(const flam_tensor *, const flam_tensor *,
+      flam_tensor *);
+  flam_tensor *(*ormqr)(const flam_tensor *, const flam_tensor *, const flam_tensor *, flam_bool,
+      flam_bool);
+  flam_tensor *(*ormqr_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_bool, flam_bool, flam_tensor *);
+  flam_status (*geqrf)(const flam_tensor *, flam_tensor **, flam_tensor **);
+  flam_status (*lu_unpack)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
+      flam_tensor **, flam_tensor **, flam_tensor **);
   flam_tensor *(*mse_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
@@ -740,6 +788,16 @@ struct flam_api_table {
   flam_tensor *(*normalize)(const flam_tensor *, double, const int64_t *, size_t, double);
   flam_tensor *(*normalize_out)(const flam_tensor *, double, const int64_t *, size_t, double,
       flam_tensor *);
+  flam_tensor *(*gcd)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*gcd_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*gcd_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*lcm)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*lcm_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*lcm_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*nextafter)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*nextafter_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*nextafter_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_status (*frexp)(const flam_tensor *, flam_tensor **, flam_tensor **);
   flam_status (*sgd_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       const flam_tensor *const *, size_t, double, double, double, double, flam_bool, flam_bool,
       flam_bool, const flam_tensor *, const flam_tensor *);
@@ -942,6 +1000,41 @@ struct flam_api_table {
   flam_tensor *(*bitwise_not)(const flam_tensor *);
   flam_tensor *(*bitwise_not_)(flam_tensor *);
   flam_tensor *(*bitwise_not_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*chebyshev_polynomial_t)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*chebyshev_polynomial_t_out)(const flam_tensor *, const flam_tensor *, flam_tensor
+      *);
+  flam_tensor *(*chebyshev_polynomial_u)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*chebyshev_polynomial_u_out)(const flam_tensor *, const flam_tensor *, flam_tensor
+      *);
+  flam_tensor *(*chebyshev_polynomial_v)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*chebyshev_polynomial_v_out)(const flam_tensor *, const flam_tensor *, flam_tensor
+      *);
+  flam_tensor *(*chebyshev_polynomial_w)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*chebyshev_polynomial_w_out)(const flam_tensor *, const flam_tensor *, flam_tensor
+      *);
+  flam_tensor *(*shifted_chebyshev_polynomial_t)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*shifted_chebyshev_polynomial_t_out)(const flam_tensor *, const flam_tensor *,
+      flam_tensor *);
+  flam_tensor *(*shifted_chebyshev_polynomial_u)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*shifted_chebyshev_polynomial_u_out)(const flam_tensor *, const flam_tensor *,
+      flam_tensor *);
+  flam_tensor *(*shifted_chebyshev_polynomial_v)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*shifted_chebyshev_polynomial_v_out)(const flam_tensor *, const flam_tensor *,
+      flam_tensor *);
+  flam_tensor *(*shifted_chebyshev_polynomial_w)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*shifted_chebyshev_polynomial_w_out)(const flam_tensor *, const flam_tensor *,
+      flam_tensor *);
+  flam_tensor *(*hermite_polynomial_h)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*hermite_polynomial_h_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*hermite_polynomial_he)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*hermite_polynomial_he_out)(const flam_tensor *, const flam_tensor *, flam_tensor
+      *);
+  flam_tensor *(*laguerre_polynomial_l)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*laguerre_polynomial_l_out)(const flam_tensor *, const flam_tensor *, flam_tensor
+      *);
+  flam_tensor *(*legendre_polynomial_p)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*legendre_polynomial_p_out)(const flam_tensor *, const flam_tensor *, flam_tensor
+      *);
   flam_tensor *(*max_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       const int64_t *, size_t, const int64_t *, size_t, flam_bool);
   flam_tensor *(*avg_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
@@ -985,6 +1078,29 @@ struct flam_api_table {
       *, size_t, const flam_tensor *, flam_tensor **, flam_tensor **);
   flam_status (*fractional_max_pool3d)(const flam_tensor *, const int64_t *, size_t, const int64_t
       *, size_t, const flam_tensor *, flam_tensor **, flam_tensor **);
+  flam_tensor *(*ndtr)(const flam_tensor *);
+  flam_tensor *(*ndtr_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*ndtri)(const flam_tensor *);
+  flam_tensor *(*ndtri_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*log_ndtr)(const flam_tensor *);
+  flam_tensor *(*log_ndtr_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*erfcx)(const flam_tensor *);
+  flam_tensor *(*erfcx_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*entr)(const flam_tensor *);
+  flam_tensor *(*entr_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*xlog1py)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*xlog1py_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*zeta)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*zeta_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*igamma)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*igamma_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*igamma_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*igammac)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*igammac_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*igammac_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*mvlgamma)(const flam_tensor *, int64_t);
+  flam_tensor *(*mvlgamma_)(flam_tensor *, int64_t);
+  flam_tensor *(*mvlgamma_out)(const flam_tensor *, int64_t, flam_tensor *);
   void (*profiler_options_init)(flam_profiler_options *);
   flam_status (*profiler_start)(const flam_profiler_options *);
   flam_bool (*profiler_is_running)(void);
@@ -1027,9 +1143,15 @@ struct flam_api_table {
   flam_tensor *(*exponential_)(flam_tensor *, double, flam_generator *);
   flam_tensor *(*random_)(flam_tensor *, int64_t, int64_t, flam_generator *);
   flam_tensor *(*bernoulli_)(flam_tensor *, double, flam_generator *);
+  flam_tensor *(*cauchy_)(flam_tensor *, double, double, flam_generator *);
+  flam_tensor *(*log_normal_)(flam_tensor *, double, double, flam_generator *);
+  flam_tensor *(*geometric_)(flam_tensor *, double, flam_generator *);
   flam_tensor *(*bernoulli)(const flam_tensor *, flam_generator *);
+  flam_tensor *(*bernoulli_out)(const flam_tensor *, flam_generator *, flam_tensor *);
   flam_tensor *(*normal)(const flam_tensor *, const flam_tensor *, flam_generator *);
   flam_tensor *(*multinomial)(const flam_tensor *, int64_t, flam_bool, flam_generator *);
+  flam_tensor *(*multinomial_out)(const flam_tensor *, int64_t, flam_bool, flam_generator *,
+      flam_tensor *);
   flam_tensor *(*standard_gamma)(const flam_tensor *, flam_generator *);
   flam_tensor *(*poisson)(const flam_tensor *, flam_generator *);
   flam_tensor *(*binomial)(const flam_tensor *, const flam_tensor *, flam_generator *);
@@ -1159,6 +1281,7 @@ struct flam_api_table {
   flam_tensor *(*histc)(const flam_tensor *, int64_t, double, double);
   flam_tensor *(*histc_out)(const flam_tensor *, int64_t, double, double, flam_tensor *);
   flam_tensor *(*view)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*view_dtype)(const flam_tensor *, flam_dtype);
   flam_tensor *(*reshape)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*as_strided)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       const int64_t *);
@@ -1472,6 +1595,10 @@ static const char *const flam_api_names_[] = {
     "flam_dsplit",
     "flam_dsplit_at",
     "flam_select_scatter",
+    "flam_as_strided_scatter",
+    "flam_index_reduce",
+    "flam_index_reduce_",
+    "flam_index_reduce_out",
     "flam_slice_scatter",
     "flam_diagonal_scatter",
     "flam_scatter_reduce",
@@ -1513,6 +1640,33 @@ static const char *const flam_api_names_[] = {
     "flam_saved_make",
     "flam_saved_get",
     "flam_saved_release",
+    "flam_i0",
+    "flam_i0_",
+    "flam_i0_out",
+    "flam_i0e",
+    "flam_i0e_out",
+    "flam_i1",
+    "flam_i1_out",
+    "flam_i1e",
+    "flam_i1e_out",
+    "flam_modified_bessel_k0",
+    "flam_modified_bessel_k0_out",
+    "flam_modified_bessel_k1",
+    "flam_modified_bessel_k1_out",
+    "flam_scaled_modified_bessel_k0",
+    "flam_scaled_modified_bessel_k0_out",
+    "flam_scaled_modified_bessel_k1",
+    "flam_scaled_modified_bessel_k1_out",
+    "flam_bessel_j0",
+    "flam_bessel_j0_out",
+    "flam_bessel_j1",
+    "flam_bessel_j1_out",
+    "flam_bessel_y0",
+    "flam_bessel_y0_out",
+    "flam_bessel_y1",
+    "flam_bessel_y1_out",
+    "flam_spherical_bessel_j0",
+    "flam_spherical_bessel_j0_out",
     "flam_add",
     "flam_add_",
     "flam_add_out",
@@ -1745,6 +1899,7 @@ static const char *const flam_api_names_[] = {
     "flam_nonzero",
     "flam_nonzero_tuple",
     "flam_take",
+    "flam_take_out",
     "flam_take_along_dim",
     "flam_embedding",
     "flam_one_hot",
@@ -1845,6 +2000,14 @@ static const char *const flam_api_names_[] = {
     "flam_linalg_lu_solve_out",
     "flam_linalg_vecdot",
     "flam_linalg_vecdot_out",
+    "flam_linalg_matrix_exp",
+    "flam_linalg_matrix_exp_out",
+    "flam_linalg_householder_product",
+    "flam_linalg_householder_product_out",
+    "flam_ormqr",
+    "flam_ormqr_out",
+    "flam_geqrf",
+    "flam_lu_unpack",
     "flam_mse_loss",
     "flam_l1_loss",
     "flam_smooth_l1_loss",
@@ -1980,6 +2143,16 @@ static const char *const flam_api_names_[] = {
     "flam_local_response_norm",
     "flam_normalize",
     "flam_normalize_out",
+    "flam_gcd",
+    "flam_gcd_",
+    "flam_gcd_out",
+    "flam_lcm",
+    "flam_lcm_",
+    "flam_lcm_out",
+    "flam_nextafter",
+    "flam_nextafter_",
+    "flam_nextafter_out",
+    "flam_frexp",
     "flam_sgd_step",
     "flam_adam_step",
     "flam_rmsprop_step",
@@ -2138,6 +2311,30 @@ static const char *const flam_api_names_[] = {
     "flam_bitwise_not",
     "flam_bitwise_not_",
     "flam_bitwise_not_out",
+    "flam_chebyshev_polynomial_t",
+    "flam_chebyshev_polynomial_t_out",
+    "flam_chebyshev_polynomial_u",
+    "flam_chebyshev_polynomial_u_out",
+    "flam_chebyshev_polynomial_v",
+    "flam_chebyshev_polynomial_v_out",
+    "flam_chebyshev_polynomial_w",
+    "flam_chebyshev_polynomial_w_out",
+    "flam_shifted_chebyshev_polynomial_t",
+    "flam_shifted_chebyshev_polynomial_t_out",
+    "flam_shifted_chebyshev_polynomial_u",
+    "flam_shifted_chebyshev_polynomial_u_out",
+    "flam_shifted_chebyshev_polynomial_v",
+    "flam_shifted_chebyshev_polynomial_v_out",
+    "flam_shifted_chebyshev_polynomial_w",
+    "flam_shifted_chebyshev_polynomial_w_out",
+    "flam_hermite_polynomial_h",
+    "flam_hermite_polynomial_h_out",
+    "flam_hermite_polynomial_he",
+    "flam_hermite_polynomial_he_out",
+    "flam_laguerre_polynomial_l",
+    "flam_laguerre_polynomial_l_out",
+    "flam_legendre_polynomial_p",
+    "flam_legendre_polynomial_p_out",
     "flam_max_pool2d",
     "flam_avg_pool2d",
     "flam_adaptive_avg_pool2d",
@@ -2161,6 +2358,29 @@ static const char *const flam_api_names_[] = {
     "flam_lp_pool3d",
     "flam_fractional_max_pool2d",
     "flam_fractional_max_pool3d",
+    "flam_ndtr",
+    "flam_ndtr_out",
+    "flam_ndtri",
+    "flam_ndtri_out",
+    "flam_log_ndtr",
+    "flam_log_ndtr_out",
+    "flam_erfcx",
+    "flam_erfcx_out",
+    "flam_entr",
+    "flam_entr_out",
+    "flam_xlog1py",
+    "flam_xlog1py_out",
+    "flam_zeta",
+    "flam_zeta_out",
+    "flam_igamma",
+    "flam_igamma_",
+    "flam_igamma_out",
+    "flam_igammac",
+    "flam_igammac_",
+    "flam_igammac_out",
+    "flam_mvlgamma",
+    "flam_mvlgamma_",
+    "flam_mvlgamma_out",
     "flam_profiler_options_init",
     "flam_profiler_start",
     "flam_profiler_is_running",
@@ -2199,9 +2419,14 @@ static const char *const flam_api_names_[] = {
     "flam_exponential_",
     "flam_random_",
     "flam_bernoulli_",
+    "flam_cauchy_",
+    "flam_log_normal_",
+    "flam_geometric_",
     "flam_bernoulli",
+    "flam_bernoulli_out",
     "flam_normal",
     "flam_multinomial",
+    "flam_multinomial_out",
     "flam_standard_gamma",
     "flam_poisson",
     "flam_binomial",
@@ -2306,6 +2531,7 @@ static const char *const flam_api_names_[] = {
     "flam_histc",
     "flam_histc_out",
     "flam_view",
+    "flam_view_dtype",
     "flam_reshape",
     "flam_as_strided",
     "flam_permute",
@@ -2631,6 +2857,10 @@ const char *flam_library_load(const char *path) {
 #define flam_dsplit (flam_api.dsplit)
 #define flam_dsplit_at (flam_api.dsplit_at)
 #define flam_select_scatter (flam_api.select_scatter)
+#define flam_as_strided_scatter (flam_api.as_strided_scatter)
+#define flam_index_reduce (flam_api.index_reduce)
+#define flam_index_reduce_ (flam_api.index_reduce_)
+#define flam_index_reduce_out (flam_api.index_reduce_out)
 #define flam_slice_scatter (flam_api.slice_scatter)
 #define flam_diagonal_scatter (flam_api.diagonal_scatter)
 #define flam_scatter_reduce (flam_api.scatter_reduce)
@@ -2672,6 +2902,33 @@ const char *flam_library_load(const char *path) {
 #define flam_saved_make (flam_api.saved_make)
 #define flam_saved_get (flam_api.saved_get)
 #define flam_saved_release (flam_api.saved_release)
+#define flam_i0 (flam_api.i0)
+#define flam_i0_ (flam_api.i0_)
+#define flam_i0_out (flam_api.i0_out)
+#define flam_i0e (flam_api.i0e)
+#define flam_i0e_out (flam_api.i0e_out)
+#define flam_i1 (flam_api.i1)
+#define flam_i1_out (flam_api.i1_out)
+#define flam_i1e (flam_api.i1e)
+#define flam_i1e_out (flam_api.i1e_out)
+#define flam_modified_bessel_k0 (flam_api.modified_bessel_k0)
+#define flam_modified_bessel_k0_out (flam_api.modified_bessel_k0_out)
+#define flam_modified_bessel_k1 (flam_api.modified_bessel_k1)
+#define flam_modified_bessel_k1_out (flam_api.modified_bessel_k1_out)
+#define flam_scaled_modified_bessel_k0 (flam_api.scaled_modified_bessel_k0)
+#define flam_scaled_modified_bessel_k0_out (flam_api.scaled_modified_bessel_k0_out)
+#define flam_scaled_modified_bessel_k1 (flam_api.scaled_modified_bessel_k1)
+#define flam_scaled_modified_bessel_k1_out (flam_api.scaled_modified_bessel_k1_out)
+#define flam_bessel_j0 (flam_api.bessel_j0)
+#define flam_bessel_j0_out (flam_api.bessel_j0_out)
+#define flam_bessel_j1 (flam_api.bessel_j1)
+#define flam_bessel_j1_out (flam_api.bessel_j1_out)
+#define flam_bessel_y0 (flam_api.bessel_y0)
+#define flam_bessel_y0_out (flam_api.bessel_y0_out)
+#define flam_bessel_y1 (flam_api.bessel_y1)
+#define flam_bessel_y1_out (flam_api.bessel_y1_out)
+#define flam_spherical_bessel_j0 (flam_api.spherical_bessel_j0)
+#define flam_spherical_bessel_j0_out (flam_api.spherical_bessel_j0_out)
 #define flam_add (flam_api.add)
 #define flam_add_ (flam_api.add_)
 #define flam_add_out (flam_api.add_out)
@@ -2904,6 +3161,7 @@ const char *flam_library_load(const char *path) {
 #define flam_nonzero (flam_api.nonzero)
 #define flam_nonzero_tuple (flam_api.nonzero_tuple)
 #define flam_take (flam_api.take)
+#define flam_take_out (flam_api.take_out)
 #define flam_take_along_dim (flam_api.take_along_dim)
 #define flam_embedding (flam_api.embedding)
 #define flam_one_hot (flam_api.one_hot)
@@ -3004,6 +3262,14 @@ const char *flam_library_load(const char *path) {
 #define flam_linalg_lu_solve_out (flam_api.linalg_lu_solve_out)
 #define flam_linalg_vecdot (flam_api.linalg_vecdot)
 #define flam_linalg_vecdot_out (flam_api.linalg_vecdot_out)
+#define flam_linalg_matrix_exp (flam_api.linalg_matrix_exp)
+#define flam_linalg_matrix_exp_out (flam_api.linalg_matrix_exp_out)
+#define flam_linalg_householder_product (flam_api.linalg_householder_product)
+#define flam_linalg_householder_product_out (flam_api.linalg_householder_product_out)
+#define flam_ormqr (flam_api.ormqr)
+#define flam_ormqr_out (flam_api.ormqr_out)
+#define flam_geqrf (flam_api.geqrf)
+#define flam_lu_unpack (flam_api.lu_unpack)
 #define flam_mse_loss (flam_api.mse_loss)
 #define flam_l1_loss (flam_api.l1_loss)
 #define flam_smooth_l1_loss (flam_api.smooth_l1_loss)
@@ -3139,6 +3405,16 @@ const char *flam_library_load(const char *path) {
 #define flam_local_response_norm (flam_api.local_response_norm)
 #define flam_normalize (flam_api.normalize)
 #define flam_normalize_out (flam_api.normalize_out)
+#define flam_gcd (flam_api.gcd)
+#define flam_gcd_ (flam_api.gcd_)
+#define flam_gcd_out (flam_api.gcd_out)
+#define flam_lcm (flam_api.lcm)
+#define flam_lcm_ (flam_api.lcm_)
+#define flam_lcm_out (flam_api.lcm_out)
+#define flam_nextafter (flam_api.nextafter)
+#define flam_nextafter_ (flam_api.nextafter_)
+#define flam_nextafter_out (flam_api.nextafter_out)
+#define flam_frexp (flam_api.frexp)
 #define flam_sgd_step (flam_api.sgd_step)
 #define flam_adam_step (flam_api.adam_step)
 #define flam_rmsprop_step (flam_api.rmsprop_step)
@@ -3297,6 +3573,30 @@ const char *flam_library_load(const char *path) {
 #define flam_bitwise_not (flam_api.bitwise_not)
 #define flam_bitwise_not_ (flam_api.bitwise_not_)
 #define flam_bitwise_not_out (flam_api.bitwise_not_out)
+#define flam_chebyshev_polynomial_t (flam_api.chebyshev_polynomial_t)
+#define flam_chebyshev_polynomial_t_out (flam_api.chebyshev_polynomial_t_out)
+#define flam_chebyshev_polynomial_u (flam_api.chebyshev_polynomial_u)
+#define flam_chebyshev_polynomial_u_out (flam_api.chebyshev_polynomial_u_out)
+#define flam_chebyshev_polynomial_v (flam_api.chebyshev_polynomial_v)
+#define flam_chebyshev_polynomial_v_out (flam_api.chebyshev_polynomial_v_out)
+#define flam_chebyshev_polynomial_w (flam_api.chebyshev_polynomial_w)
+#define flam_chebyshev_polynomial_w_out (flam_api.chebyshev_polynomial_w_out)
+#define flam_shifted_chebyshev_polynomial_t (flam_api.shifted_chebyshev_polynomial_t)
+#define flam_shifted_chebyshev_polynomial_t_out (flam_api.shifted_chebyshev_polynomial_t_out)
+#define flam_shifted_chebyshev_polynomial_u (flam_api.shifted_chebyshev_polynomial_u)
+#define flam_shifted_chebyshev_polynomial_u_out (flam_api.shifted_chebyshev_polynomial_u_out)
+#define flam_shifted_chebyshev_polynomial_v (flam_api.shifted_chebyshev_polynomial_v)
+#define flam_shifted_chebyshev_polynomial_v_out (flam_api.shifted_chebyshev_polynomial_v_out)
+#define flam_shifted_chebyshev_polynomial_w (flam_api.shifted_chebyshev_polynomial_w)
+#define flam_shifted_chebyshev_polynomial_w_out (flam_api.shifted_chebyshev_polynomial_w_out)
+#define flam_hermite_polynomial_h (flam_api.hermite_polynomial_h)
+#define flam_hermite_polynomial_h_out (flam_api.hermite_polynomial_h_out)
+#define flam_hermite_polynomial_he (flam_api.hermite_polynomial_he)
+#define flam_hermite_polynomial_he_out (flam_api.hermite_polynomial_he_out)
+#define flam_laguerre_polynomial_l (flam_api.laguerre_polynomial_l)
+#define flam_laguerre_polynomial_l_out (flam_api.laguerre_polynomial_l_out)
+#define flam_legendre_polynomial_p (flam_api.legendre_polynomial_p)
+#define flam_legendre_polynomial_p_out (flam_api.legendre_polynomial_p_out)
 #define flam_max_pool2d (flam_api.max_pool2d)
 #define flam_avg_pool2d (flam_api.avg_pool2d)
 #define flam_adaptive_avg_pool2d (flam_api.adaptive_avg_pool2d)
@@ -3320,6 +3620,29 @@ const char *flam_library_load(const char *path) {
 #define flam_lp_pool3d (flam_api.lp_pool3d)
 #define flam_fractional_max_pool2d (flam_api.fractional_max_pool2d)
 #define flam_fractional_max_pool3d (flam_api.fractional_max_pool3d)
+#define flam_ndtr (flam_api.ndtr)
+#define flam_ndtr_out (flam_api.ndtr_out)
+#define flam_ndtri (flam_api.ndtri)
+#define flam_ndtri_out (flam_api.ndtri_out)
+#define flam_log_ndtr (flam_api.log_ndtr)
+#define flam_log_ndtr_out (flam_api.log_ndtr_out)
+#define flam_erfcx (flam_api.erfcx)
+#define flam_erfcx_out (flam_api.erfcx_out)
+#define flam_entr (flam_api.entr)
+#define flam_entr_out (flam_api.entr_out)
+#define flam_xlog1py (flam_api.xlog1py)
+#define flam_xlog1py_out (flam_api.xlog1py_out)
+#define flam_zeta (flam_api.zeta)
+#define flam_zeta_out (flam_api.zeta_out)
+#define flam_igamma (flam_api.igamma)
+#define flam_igamma_ (flam_api.igamma_)
+#define flam_igamma_out (flam_api.igamma_out)
+#define flam_igammac (flam_api.igammac)
+#define flam_igammac_ (flam_api.igammac_)
+#define flam_igammac_out (flam_api.igammac_out)
+#define flam_mvlgamma (flam_api.mvlgamma)
+#define flam_mvlgamma_ (flam_api.mvlgamma_)
+#define flam_mvlgamma_out (flam_api.mvlgamma_out)
 #define flam_profiler_options_init (flam_api.profiler_options_init)
 #define flam_profiler_start (flam_api.profiler_start)
 #define flam_profiler_is_running (flam_api.profiler_is_running)
@@ -3358,9 +3681,14 @@ const char *flam_library_load(const char *path) {
 #define flam_exponential_ (flam_api.exponential_)
 #define flam_random_ (flam_api.random_)
 #define flam_bernoulli_ (flam_api.bernoulli_)
+#define flam_cauchy_ (flam_api.cauchy_)
+#define flam_log_normal_ (flam_api.log_normal_)
+#define flam_geometric_ (flam_api.geometric_)
 #define flam_bernoulli (flam_api.bernoulli)
+#define flam_bernoulli_out (flam_api.bernoulli_out)
 #define flam_normal (flam_api.normal)
 #define flam_multinomial (flam_api.multinomial)
+#define flam_multinomial_out (flam_api.multinomial_out)
 #define flam_standard_gamma (flam_api.standard_gamma)
 #define flam_poisson (flam_api.poisson)
 #define flam_binomial (flam_api.binomial)
@@ -3465,6 +3793,7 @@ const char *flam_library_load(const char *path) {
 #define flam_histc (flam_api.histc)
 #define flam_histc_out (flam_api.histc_out)
 #define flam_view (flam_api.view)
+#define flam_view_dtype (flam_api.view_dtype)
 #define flam_reshape (flam_api.reshape)
 #define flam_as_strided (flam_api.as_strided)
 #define flam_permute (flam_api.permute)

@@ -42,7 +42,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("lower")
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ;
  *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.spmm")
     FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor *flam_mm(const flam_tensor *input,
                                                          const flam_tensor *mat2);
 

@@ -34,7 +34,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
 
 /** The next number that the dtype has after `input` on the way to `other`.
  *
- * - `input`: f32, f64 or bf16.
+ * - `input`: floating point.
  * - `other`: broadcasts with `input`.
  * - returns: the broadcast shape, the promoted dtype; carries no gradient.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other

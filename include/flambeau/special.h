@@ -46,7 +46,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
  * - source: Abramowitz and Stegun, 1964, 6.4.10 and 23.2.9.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch torch.special.polygamma") FLAM_OUT flam_tensor *
 flam_polygamma(int64_t n, const flam_tensor *input);
 
 /** Logarithm of the odds, `log(x / (1 - x))` elementwise.

@@ -4,8 +4,8 @@
 
 namespace flambeau {
 
-inline constinit Kernel kDivisor{"gcd"};         // integers: {whether the common multiple}
-inline constinit Kernel kNextafter{"nextafter"};  // f32, f64 and bf16: {units of the computed type}
+inline constinit Kernel kDivisor{"gcd"};          // integers: {whether the common multiple}
+inline constinit Kernel kNextafter{"nextafter"};  // floating point: {units, least}
 inline constinit Kernel kFrexp{"frexp"};          // floating point: {whether the exponent}
 
 }  // namespace flambeau

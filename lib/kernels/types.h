@@ -17,9 +17,9 @@
 #endif
 // A function too long for a copy of its own in every loop.
 #if defined(__CUDACC__)
-#define FLAM_FN_APART static __host__ __device__ __noinline__
+#define FLAM_FN_APART [[maybe_unused]] static __host__ __device__ __noinline__
 #else
-#define FLAM_FN_APART static __attribute__((noinline))
+#define FLAM_FN_APART [[maybe_unused]] static __attribute__((noinline))
 #endif
 #if defined(FLAM_EMU)
 #include "cuda_on_cpu.h"

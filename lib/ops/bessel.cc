@@ -27,14 +27,13 @@ Tensor over_argument(T y, T x) {
 }  // namespace
 
 Tensor i0(T input) {
-  return from_input<"I0Backward0">(
-      "i0", kBessel, input, [](T dy, T x) { return mul(dy, i1(x)); }, {number_of(Bessel::i0)});
+  return from_input<"I0Backward0">("i0", kBessel, input, [](T dy, T x) { return mul(dy, i1(x)); },
+                                   {number_of(Bessel::i0)});
 }
 
 Tensor i0e(T input) {
   return from_input<"SpecialI0EBackward0">(
-      "i0e", kBessel, input,
-      [](T dy, T x) { return mul(dy, sub(i1e(x), mul(sign(x), i0e(x)))); },
+      "i0e", kBessel, input, [](T dy, T x) { return mul(dy, sub(i1e(x), mul(sign(x), i0e(x)))); },
       {number_of(Bessel::i0e)});
 }
 
@@ -45,13 +44,13 @@ Tensor i1(T input) {
 }
 
 Tensor i1e(T input) {
-  return from_input<"SpecialI1EBackward0">(
-      "i1e", kBessel, input,
-      [](T dy, T x) {
-        const Tensor y = i1e(x), fall = mul(sign(x), y);
-        return mul(dy, sub(sub(i0e(x), fall), over_argument(y, x)));
-      },
-      {number_of(Bessel::i1e)});
+  return from_input<"SpecialI1EBackward0">("i1e", kBessel, input,
+                                           [](T dy, T x) {
+                                             const Tensor y = i1e(x), fall = mul(sign(x), y);
+                                             return mul(
+                                                 dy, sub(sub(i0e(x), fall), over_argument(y, x)));
+                                           },
+                                           {number_of(Bessel::i1e)});
 }
 
 Tensor modified_bessel_k0(T input) {

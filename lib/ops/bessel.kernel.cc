@@ -49,19 +49,32 @@ FLAM_FN_APART double bessel_second(int n, double x) {
 FLAM_FN_APART double bessel_of(Bessel which, double x) {
   const double a = ::fabs(x), sign = x < 0 ? -1 : 1;
   switch (which) {
-    case Bessel::i0: return bessel_first(0, a, false);
-    case Bessel::i0e: return bessel_first(0, a, true);
-    case Bessel::i1: return sign * bessel_first(1, a, false);
-    case Bessel::i1e: return sign * bessel_first(1, a, true);
-    case Bessel::k0: return bessel_second(0, x) * ::exp(-x);
-    case Bessel::k0e: return bessel_second(0, x);
-    case Bessel::k1: return bessel_second(1, x) * ::exp(-x);
-    case Bessel::k1e: return bessel_second(1, x);
-    case Bessel::j0: return ::j0(x);
-    case Bessel::j1: return ::j1(x);
-    case Bessel::y0: return ::y0(x);
-    case Bessel::y1: return ::y1(x);
-    case Bessel::sphere: return x == 0 ? 1 : a == INFINITY ? 0 : ::sin(x) / x;
+    case Bessel::i0:
+      return bessel_first(0, a, false);
+    case Bessel::i0e:
+      return bessel_first(0, a, true);
+    case Bessel::i1:
+      return sign * bessel_first(1, a, false);
+    case Bessel::i1e:
+      return sign * bessel_first(1, a, true);
+    case Bessel::k0:
+      return bessel_second(0, x) * ::exp(-x);
+    case Bessel::k0e:
+      return bessel_second(0, x);
+    case Bessel::k1:
+      return bessel_second(1, x) * ::exp(-x);
+    case Bessel::k1e:
+      return bessel_second(1, x);
+    case Bessel::j0:
+      return ::j0(x);
+    case Bessel::j1:
+      return ::j1(x);
+    case Bessel::y0:
+      return ::y0(x);
+    case Bessel::y1:
+      return ::y1(x);
+    case Bessel::sphere:
+      return x == 0 ? 1 : a == INFINITY ? 0 : ::sin(x) / x;
   }
   return NAN;
 }

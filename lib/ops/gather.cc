@@ -84,8 +84,9 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   const Tensor at = index.numel() ? index_operand("gather", x, index) : to_dtype(index, Dtype::i64);
   check_covers("gather", "input", x, at, d);
   const Tensor* out = destination("gather");
-  check(!out || out->dtype() == x.dtype(), Code::dtype, "gather: Expected out tensor to have dtype ",
-        name_of(x.dtype()), ", but got ", out ? name_of(out->dtype()) : "", " instead");
+  check(!out || out->dtype() == x.dtype(), Code::dtype,
+        "gather: Expected out tensor to have dtype ", name_of(x.dtype()), ", but got ",
+        out ? name_of(out->dtype()) : "", " instead");
   check_no_overlap("gather", {&x, &index});
   Call c{"gather", {x}};
   Tensor y = c.output(at.sizes());

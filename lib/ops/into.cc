@@ -98,7 +98,8 @@ void prepare_target(Into& into, DimsView sizes, Dtype dtype, Device device) {
 namespace ops {
 
 const Tensor* destination(const char* op) {
-  const bool mine = pending_into && !pending_into->written && std::string_view(op) == pending_into->op;
+  const bool mine =
+      pending_into && !pending_into->written && std::string_view(op) == pending_into->op;
   return mine ? &pending_into->target : nullptr;
 }
 

@@ -173,7 +173,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& A, const T
     const bool full = gels || (in.numel() > 0 && is_true(all(eq(found.rank, num(in.size(-1))))));
     off = full && (gels || values) && in.size(-2) > in.size(-1);
   }
-  Tensor ys[] = {found.x, zeros(Dims{0}, a.dtype(), a.device())};  // residuals that are not computed still have a history
+  Tensor ys[] = {found.x,
+                 zeros(Dims{0}, a.dtype(),
+                       a.device())};  // residuals that are not computed still have a history
   recorded.track_all(ys, LstsqBackward{recorded.save(a), recorded.save(b)});
   Tensor residuals = ys[1];
   if (off) {

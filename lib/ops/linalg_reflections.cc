@@ -20,11 +20,10 @@ void check_reflections(const char* op, const Tensor& a, const Tensor& tau) {
   check_matrix(op, "A", a);
   check_floating_matrix(op, a);
   check_same_kind(op, a, tau);
-  check(a.size(-2) >= a.size(-1), Code::shape, op,
-        ": input.shape[-2] must be greater than or equal to input.shape[-1], got ", a);
   check(tau.dim() == a.dim() - 1 && tau.size(-1) <= a.size(-1), Code::shape, op,
         ": Expected tau to have one dimension less than input, and not more numbers than input has "
-        "columns, got ", tau, " for ", a);
+        "columns, got ",
+        tau, " for ", a);
 }
 
 // x times reflections, from the first or from the last on, on its left.
@@ -38,27 +37,36 @@ Tensor reflected(const Tensor& vectors, const Tensor& tau, Tensor x, bool from_l
   return x;
 }
 
+// Column by column in memory, as LAPACK's results are.
+Tensor by_columns(const Tensor& x) { return mt(contiguous(mt(x))); }
+
 }  // namespace
 
 Tensor linalg_householder_product(const Tensor& A, const Tensor& tau) {
   const char* op = "linalg.householder_product";
   const Call c{"linalg_householder_product", {A, tau}, Devices::exact};
-  check_reflections(op, A, tau);
-  const Tensor one = eye(A.size(-2), A.size(-1), A.dtype(), A.device());
-  return reflected(reflections_of(A), tau, expand(one, A.sizes()), true);
+  check_reflections(op, c[0], c[1]);
+  check(A.size(-2) >= A.size(-1), Code::shape, op,
+        ": input.shape[-2] must be greater than or equal to input.shape[-1], got ", A);
+  const Tensor one = expand(eye(A.size(-2), A.size(-1), c[0].dtype(), A.device()), A.sizes());
+  return by_columns(reflected(reflections_of(c[0]), c[1], one, true));
 }
 
 Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& other, bool left, bool transposed) {
   const Call c{"ormqr", {a, tau, other}, Devices::exact};
-  check_reflections("ormqr", a, tau);
   check_matrix("ormqr", "other", other);
-  check_same_kind("ormqr", a, other);
+  check_reflections("ormqr", c[0], c[1]);
+  check_same_kind("ormqr", c[0], c[2]);
   check(other.size(left ? -2 : -1) == a.size(-2), Code::shape, "ormqr: other.shape[",
         left ? "-2" : "-1", "] must be equal to input.shape[-2], got ", other, " for ", a);
-  const Tensor vectors = reflections_of(a);
+  check(tau.size(-1) <= a.size(-2), Code::shape,
+        "ormqr: tau.shape[-1] must be less than or equal to input.shape[-2], got ", tau, " for ",
+        a);
+  const Tensor vectors = reflections_of(c[0]);
   // x Q is (Q^T x^T)^T, and Q^T takes the reflections from the first on.
-  if (!left) return mt(reflected(vectors, tau, mt(other), transposed));
-  return reflected(vectors, tau, other, !transposed);
+  const Tensor y = left ? reflected(vectors, c[1], c[2], !transposed)
+                        : mt(reflected(vectors, c[1], mt(c[2]), transposed));
+  return by_columns(y);
 }
 
 std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {

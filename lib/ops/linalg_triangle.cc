@@ -205,7 +205,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& piv
   check_matrix("torch.lu_unpack", "LU_data", lu);
   check(!permutation || pivots.dtype() == Dtype::i32, Code::dtype,
         "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, "
-        "got ", pivots);
+        "got ",
+        pivots);
   const Call c{"lu_unpack", {lu, pivots}, Devices::exact};
   check_floating_matrix("torch.lu_unpack", c[0]);
   const int64_t m = lu.size(-2), k = std::min(m, lu.size(-1));

@@ -31,8 +31,10 @@ Tensor lcm(T input, T other) { return divisor("lcm", input, other, true); }
 
 Tensor nextafter(T input, T other) {
   Call c{"nextafter", {input, other}};
-  const double units = c.promote() == Dtype::bf16 ? 65536 : 1;
-  return c.no_gradient(c.map(kNextafter, {c[0], c[1]}, {units}));
+  const Dtype dtype = c.promote();
+  const double units = dtype == Dtype::bf16 ? 65536 : dtype == Dtype::f16 ? 8192 : 1;
+  const double least = dtype == Dtype::f16 ? 0x1p-24 : 0;
+  return c.no_gradient(c.map(kNextafter, {c[0], c[1]}, {units, least}));
 }
 
 std::tuple<Tensor, Tensor> frexp(T input) {

@@ -26,20 +26,25 @@ struct Divisor {
 };
 FLAM_MAP(kDivisor, Divisor, IntTypes);
 
-// Neighbours are next to each other as integers, too; a bf16 is every 65536th f32.
+// Neighbours are next to each other as integers, too. A bf16 is every 65536th f32, an f16 every
+// 8192nd, but that below 2^-14 its steps stay what they are there, and above 65504 is infinity.
 struct Nextafter {
-  double units;
+  double units, least_step;  // of the dtype in units of the computed one; its least number
   template <class V> FLAM_FN V operator()(V x, V y) const {
     using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
     if (x != x || y != y) return x + y;
     if (x == y) return y;
-    if (x == 0) return y < 0 ? -bits_as<V>(Bits(units)) : bits_as<V>(Bits(units));
+    const V step = least_step != 0 ? V(least_step) : bits_as<V>(Bits(units));
+    if (x == 0) return y < 0 ? -step : step;
+    const bool half = units == 8192, outwards = (x < y) == (x > 0);
+    const V size = ::fabs(x), edge = V(0x1p-14);
+    if (half && (outwards ? size < edge : size <= edge)) return x < y ? x + step : x - step;
+    if (half && size > V(65504)) return x < 0 ? V(-65504) : V(65504);
     const Bits own = bits_as<Bits>(x);
-    return bits_as<V>((x < y) == (x > 0) ? own + Bits(units) : own - Bits(units));
+    return bits_as<V>(outwards ? own + Bits(units) : own - Bits(units));
   }
 };
-using NextafterTypes = TypeList<float, double, BFloat16>;
-FLAM_MAP(kNextafter, Nextafter, NextafterTypes);
+FLAM_MAP(kNextafter, Nextafter, FloatTypes);
 
 struct Frexp {
   double exponent;

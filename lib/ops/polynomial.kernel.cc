@@ -10,32 +10,46 @@ namespace flambeau::FLAM_TARGET {
 FLAM_FN double chebyshev_by_angle(Polynomial which, double x, double n) {
   const double angle = ::acos(x);
   switch (which) {
-    case Polynomial::chebyshev_t: return ::cos(n * angle);
-    case Polynomial::chebyshev_u: return ::sin((n + 1) * angle) / ::sin(angle);
-    case Polynomial::chebyshev_v: return ::cos((n + 0.5) * angle) / ::cos(angle / 2);
-    default: return ::sin((n + 0.5) * angle) / ::sin(angle / 2);
+    case Polynomial::chebyshev_t:
+      return ::cos(n * angle);
+    case Polynomial::chebyshev_u:
+      return ::sin((n + 1) * angle) / ::sin(angle);
+    case Polynomial::chebyshev_v:
+      return ::cos((n + 0.5) * angle) / ::cos(angle / 2);
+    default:
+      return ::sin((n + 0.5) * angle) / ::sin(angle / 2);
   }
 }
 
 // p of degree k + 1 from those of degree k and k - 1.
 FLAM_FN double next_polynomial(Polynomial which, double x, double k, double p, double before) {
   switch (which) {
-    case Polynomial::hermite_h: return 2 * x * p - 2 * k * before;
-    case Polynomial::hermite_he: return x * p - k * before;
-    case Polynomial::laguerre: return ((2 * k + 1 - x) * p - k * before) / (k + 1);
-    case Polynomial::legendre: return ((2 * k + 1) * x * p - k * before) / (k + 1);
-    default: return 2 * x * p - before;
+    case Polynomial::hermite_h:
+      return 2 * x * p - 2 * k * before;
+    case Polynomial::hermite_he:
+      return x * p - k * before;
+    case Polynomial::laguerre:
+      return ((2 * k + 1 - x) * p - k * before) / (k + 1);
+    case Polynomial::legendre:
+      return ((2 * k + 1) * x * p - k * before) / (k + 1);
+    default:
+      return 2 * x * p - before;
   }
 }
 
 FLAM_FN double first_polynomial(Polynomial which, double x) {
   switch (which) {
     case Polynomial::chebyshev_u:
-    case Polynomial::hermite_h: return 2 * x;
-    case Polynomial::chebyshev_v: return 2 * x - 1;
-    case Polynomial::chebyshev_w: return 2 * x + 1;
-    case Polynomial::laguerre: return 1 - x;
-    default: return x;
+    case Polynomial::hermite_h:
+      return 2 * x;
+    case Polynomial::chebyshev_v:
+      return 2 * x - 1;
+    case Polynomial::chebyshev_w:
+      return 2 * x + 1;
+    case Polynomial::laguerre:
+      return 1 - x;
+    default:
+      return x;
   }
 }
 
@@ -66,6 +80,7 @@ struct PolynomialFunction {
     return V(polynomial_of(Polynomial(int(which)), at, double(n), sizeof(V) == 4 ? 128 : 512));
   }
 };
-FLAM_MAP(kPolynomial, PolynomialFunction, TypeList<float, double>);
+using PolynomialTypes = TypeList<float, double>;
+FLAM_MAP(kPolynomial, PolynomialFunction, PolynomialTypes);
 
 }  // namespace flambeau::FLAM_TARGET

@@ -71,25 +71,21 @@ Tensor ndtri(T input) {
 Tensor log_ndtr(T input) {
   return from_input<"SpecialLogNdtrBackward0">(
       "log_ndtr", kNormalFunction, input,
-      [](T dy, T x) {
-        return mul(div(dy, erfcx(mul(x, num(-M_SQRT1_2)))), num(2 / kRootOfTwoPi));
-      },
+      [](T dy, T x) { return mul(div(dy, erfcx(mul(x, num(-M_SQRT1_2)))), num(2 / kRootOfTwoPi)); },
       {number_of(Normal::log_below)});
 }
 
 Tensor erfcx(T input) {
   return from_input<"SpecialErfcxBackward0">(
       "erfcx", kNormalFunction, input,
-      [](T dy, T x) {
-        return mul(dy, sub(mul(mul(x, erfcx(x)), num(2.0)), num(M_2_SQRTPI)));
-      },
+      [](T dy, T x) { return mul(dy, sub(mul(mul(x, erfcx(x)), num(2.0)), num(M_2_SQRTPI))); },
       {number_of(Normal::erfcx)});
 }
 
 Tensor entr(T input) {
   return from_input<"SpecialEntrBackward0">(
-      "entr", kNormalFunction, input,
-      [](T dy, T x) { return neg(mul(dy, one_plus(log(x)))); }, {number_of(Normal::entropy)});
+      "entr", kNormalFunction, input, [](T dy, T x) { return neg(mul(dy, one_plus(log(x)))); },
+      {number_of(Normal::entropy)});
 }
 
 Tensor xlog1py(T input, T other) {
@@ -114,8 +110,8 @@ Tensor mvlgamma(T input, int64_t p) {
   check(p >= 1, Code::invalid_argument, "p has to be greater than or equal to 1, got ", p);
   Call c{"mvlgamma", {input}};
   float_operands(c);
-  const Tensor halves = arange(num(0.5 - 0.5 * double(p)), num(0.25), num(0.5), c[0].dtype(),
-                               c[0].device());
+  const Tensor halves =
+      arange(num(0.5 - 0.5 * double(p)), num(0.25), num(0.5), c[0].dtype(), c[0].device());
   const Tensor each = lgamma(add(unsqueeze(kept_operand(c, 0), -1), halves));
   const int64_t last = -1;
   return add(sum(each, {&last, 1}), num(double(p * (p - 1)) * (std::log(M_PI) / 4)));

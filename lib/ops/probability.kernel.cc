@@ -14,7 +14,9 @@ namespace flambeau::FLAM_TARGET {
 FLAM_FN_APART double scaled_erfc(double x) {
   if (x > 20) {
     const double z = 0.5 / (x * x);
-    return 0.56418958354775629 / x * (1 - z * (1 - 3 * z * (1 - 5 * z * (1 - 7 * z))));
+    double sum = 1;
+    for (double odd = 13; odd > 0; odd -= 2) sum = 1 - odd * z * sum;
+    return 0.56418958354775629 / x * sum;
   }
   const double square = x * x, rest = ::fma(x, x, -square);
   return square > 709 ? INFINITY : ::exp(square) * (1 + rest) * ::erfc(x);
@@ -29,7 +31,7 @@ FLAM_FN_APART double log_normal_below(double x) {
 FLAM_FN_APART double normal_quantile(double p) {
   if (!(p >= 0 && p <= 1)) return NAN;
   if (p > 0.9) return -normal_quantile(1 - p);
-  if (p > 0.1) return 1.4142135623730951 * erfinv_of(2 * p - 1);
+  if (p > 0.1) return 1.4142135623730951 * sharpened(erfinv_of(2 * p - 1), 2 * p - 1);
   if (p == 0) return -INFINITY;
   const double wanted = ::log(p);
   double y = -::sqrt(-2 * wanted);
@@ -44,11 +46,16 @@ FLAM_FN_APART double normal_quantile(double p) {
 
 FLAM_FN_APART double normal_of(Normal which, double x) {
   switch (which) {
-    case Normal::below: return 0.5 * ::erfc(-x * 0.70710678118654752);
-    case Normal::quantile: return normal_quantile(x);
-    case Normal::log_below: return log_normal_below(x);
-    case Normal::erfcx: return scaled_erfc(x);
-    case Normal::entropy: return x > 0 ? -x * ::log(x) : x == 0 ? 0 : x != x ? x : -INFINITY;
+    case Normal::below:
+      return 0.5 * ::erfc(-x * 0.70710678118654752);
+    case Normal::quantile:
+      return normal_quantile(x);
+    case Normal::log_below:
+      return log_normal_below(x);
+    case Normal::erfcx:
+      return scaled_erfc(x);
+    case Normal::entropy:
+      return x > 0 ? -x * ::log(x) : x == 0 ? 0 : x != x ? x : -INFINITY;
   }
   return NAN;
 }

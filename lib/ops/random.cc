@@ -93,8 +93,11 @@ template <class F> Tensor fill_made(const char* op, const Kernel& k, const Tenso
                                                                          : Dtype::f64;
   const Tensor drawn = flambeau::empty(x.sizes(), work, x.device());
   run_random(op, k, drawn, next_state(op, g, x.device()), params);
-  const GradMode off(false);
-  const Tensor made = formula(drawn);
+  Tensor made;
+  {
+    const GradMode off(false);
+    made = formula(drawn);
+  }
   const Tensor& target = c.write_target();
   run_cast(target, made);
   return c.constant(target);
@@ -248,8 +251,8 @@ Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
 Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator* g) {
   check_floating("multinomial", weights.dtype());
   const Tensor* out = destination("multinomial");
-  check(!out || out->dtype() == Dtype::i64, Code::dtype, "multinomial expects Long tensor out, got: ",
-        out ? name_of(out->dtype()) : "");
+  check(!out || out->dtype() == Dtype::i64, Code::dtype,
+        "multinomial expects Long tensor out, got: ", out ? name_of(out->dtype()) : "");
   check(weights.dim() == 1 || weights.dim() == 2, Code::shape, "prob_dist must be 1 or 2 dim, got ",
         weights);
   check(num_samples > 0, Code::invalid_argument, "cannot sample n_sample <= 0 samples");

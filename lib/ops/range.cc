@@ -92,6 +92,10 @@ Tensor linspace(double start, double end, int64_t steps, Dtype dtype, Device dev
 Tensor logspace(double start, double end, int64_t steps, double base, Dtype dtype, Device device,
                 bool requires_grad) {
   const GradMode off(false);
+  if (!is_floating(dtype_or_default(dtype))) {
+    start = std::trunc(start);
+    end = std::trunc(end);
+  }
   const Tensor exponents = linspace(start, end, steps, Dtype::f64, device);
   const Tensor y = to_dtype(pow(wrapped_number(base), exponents), dtype_or_default(dtype));
   if (requires_grad) autograd_data(y).requires_grad = true;

@@ -75,8 +75,8 @@ Tensor as_strided_scatter(const Tensor& x, const Tensor& src, DimsView size, Dim
   {
     const GradMode off(false);
     check(first >= 0, Code::shape, "as_strided_scatter: the view begins before ", x);
-    const Tensor all = arange(num(int64_t{0}), num(span[0]), num(int64_t{1}), Dtype::i64,
-                              x.device());
+    const Tensor all =
+        arange(num(int64_t{0}), num(span[0]), num(int64_t{1}), Dtype::i64, x.device());
     places = reshape(as_strided(all, size, stride, first), Dims{-1});
   }
   const Tensor flat = as_strided(x, span, one, x.offset());

@@ -166,7 +166,8 @@ Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Ten
   check(x.dtype() == source.dtype(), Code::dtype, "index_reduce(): self (", name_of(x.dtype()),
         ") and source (", name_of(source.dtype()), ") must have the same scalar type");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Tensor in = x.dim() ? x : reshape(x, Dims{1});
+  const Call c{"index_reduce", {x, index, source}, Devices::exact};
+  const Tensor own = kept_operand(c, 0), in = x.dim() ? own : reshape(own, Dims{1});
   Dims sizes(in.sizes()), row(in.sizes().size(), 1);
   sizes[d] = row[d] = index.numel();
   check(source.numel() == numel_of(sizes) && (source.dim() == 0 || Dims(source.sizes()) == sizes),

@@ -1,9 +1,9 @@
 // The maths of special functions: all are computed in double and rounded once.
 #include "kernels/special.h"
 
-#include "kernels/map_loop.h"
 #include "kernels/erfinv.h"
 #include "kernels/gamma.h"
+#include "kernels/map_loop.h"
 #include "kernels/math.h"
 
 namespace flambeau::FLAM_TARGET {

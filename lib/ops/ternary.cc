@@ -32,27 +32,38 @@ struct MaskedFillBackward {
   }
 };
 
-// The slope is 1 within the bounds, at them too.
+// The slope is 1 between the bounds and 0 at them, as in torch.
 struct ClampNumbersBackward {
   Saved x;
   double low, high;
   static constexpr auto name = "ClampBackward1";
   Tensors operator()(const Tensor& dy) const {
     const Tensor in = x;
-    const Tensor inside = logical_and(ge(in, num(low)), le(in, num(high)));
+    const Tensor inside = logical_and(gt(in, num(low)), lt(in, num(high)));
     return {keep_where(inside, dy)};
   }
 };
 
+Tensor halved_where(const Tensor& tie, const Tensor& dy) {
+  return where(tie, mul(dy, num(0.5)), dy);
+}
+
+// An element that equals a bound shares the slope with it, unless the bounds are equal, too.
 struct ClampBackward {
   Saved x, low, high;
   static constexpr auto name = "ClampBackward0";
   Tensors operator()(const Tensor& dy) const {
     const Tensor in = x, least = low, most = high;
     const Tensor below = lt(in, least), above = gt(in, most), crossed = gt(least, most);
-    return {wanted(0) ? drop_where(logical_or(below, above), dy) : Tensor(),
-            wanted(1) ? keep_where(logical_and(below, logical_not(crossed)), dy) : Tensor(),
-            wanted(2) ? keep_where(logical_or(above, crossed), dy) : Tensor()};
+    const Tensor apart = lt(least, most);
+    const Tensor low_tie = logical_and(eq(in, least), apart);
+    const Tensor high_tie = logical_and(eq(in, most), apart);
+    const Tensor shared = halved_where(logical_or(low_tie, high_tie), dy);
+    const Tensor to_low = logical_or(logical_and(below, logical_not(crossed)), low_tie);
+    const Tensor to_high = logical_or(logical_or(above, crossed), high_tie);
+    return {wanted(0) ? drop_where(logical_or(below, above), shared) : Tensor(),
+            wanted(1) ? keep_where(to_low, shared) : Tensor(),
+            wanted(2) ? keep_where(to_high, shared) : Tensor()};
   }
 };
 
@@ -61,9 +72,9 @@ struct BoundBackward {
   bool lower;
   static constexpr auto name = "ClampBackward0";
   Tensors operator()(const Tensor& dy) const {
-    const Tensor inside = lower ? ge(x, bound) : le(x, bound);
-    return {wanted(0) ? keep_where(inside, dy) : Tensor(),
-            wanted(1) ? drop_where(inside, dy) : Tensor()};
+    const Tensor in = x, limit = bound, shared = halved_where(eq(in, limit), dy);
+    return {wanted(0) ? keep_where(lower ? ge(in, limit) : le(in, limit), shared) : Tensor(),
+            wanted(1) ? drop_where(lower ? gt(in, limit) : lt(in, limit), shared) : Tensor()};
   }
 };
 

@@ -172,9 +172,10 @@ Tensor view_dtype(const Tensor& x, Dtype dtype) {
       whole = whole && fits(strides[i]);
       strides[i] = scaled(strides[i]);
     }
-    check(whole, Code::shape, "self.size(-1), its other strides and its storage_offset must be "
-          "divisible by ", ratio, " to view ", x, " as ", name_of(dtype),
-          " (different element sizes)");
+    check(whole, Code::shape,
+          "self.size(-1), its other strides and its storage_offset must be "
+          "divisible by ",
+          ratio, " to view ", x, " as ", name_of(dtype), " (different element sizes)");
     sizes.back() = scaled(sizes.back());
     strides.back() = 1;
     offset = scaled(offset);

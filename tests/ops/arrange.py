@@ -157,6 +157,30 @@ op(
     **EXACT,
 )
 
+
+def strided(a, src, size, stride, storage_offset=0):
+    y = a.copy().ravel()
+    for at in np.ndindex(*size):
+        y[storage_offset + sum(i * s for i, s in zip(at, stride))] = src[at]
+    return y.reshape(a.shape)
+
+
+op(
+    "as_strided_scatter",
+    ref=strided,
+    samples=[(x(3, 4), x(2, 3))],
+    options=[
+        dict(size=(2, 3), stride=(4, 1)),
+        dict(size=(2, 3), stride=(1, 3), storage_offset=2),
+    ],
+    required=True,
+    call=lambda a, src, **o: flambeau.as_strided_scatter(a.contiguous(), src, **o),
+    refuses=[
+        ((x(3, 4), x(2, 2)), dict(size=(2, 3), stride=(4, 1)), "size equal to the slice"),
+        ((x(3, 4), x(2, 3)), dict(size=(2, 3), stride=(9, 4)), "outside"),
+    ],
+    **EXACT,
+)
 JOINED = {
     "sum": np.add,
     "prod": np.multiply,
@@ -204,6 +228,37 @@ op(
     ],
     refuses_values=[
         ((x(1, 4), INDEX, x(2, 4)), dict(dim=0, reduce="sum"), "out of range"),
+    ],
+)
+PLACES = x(4, values=(0, 2, 1, 0), dtype="int64")
+
+
+def index_reduce(a, index, source, dim, reduce, include_self=True):
+    shape = [1] * a.ndim
+    shape[dim] = -1
+    at = np.broadcast_to(index.reshape(shape), source.shape)
+    return scatter_reduce(a, at, source, dim, reduce, include_self)
+
+
+op(
+    "index_reduce",
+    ref=index_reduce,
+    samples=[(x(3, 4), PLACES, x(4, 4))],
+    options=[
+        dict(dim=0, reduce=r, include_self=s)
+        for r in ("prod", "mean", "amax", "amin")
+        for s in (True, False)
+    ],
+    pairs=[((x(4, 3), PLACES, x(4, 4)), dict(dim=1, reduce="amax"))],
+    required=True,
+    arrange=lambda f, a, index, source, dim, **o: f(a, dim, index, source, **o),
+    dtypes=("float32", "float64", "int64"),
+    ulp=4,
+    atol=1e-6,
+    elementwise=False,
+    refuses=[
+        ((x(3, 4), PLACES, x(3, 4)), dict(dim=0, reduce="prod"), "one slice for each index"),
+        ((x(3, 4), PLACES, x(4, 4)), dict(dim=0, reduce="sum"), "prod, mean, amax or amin"),
     ],
 )
 TIMES = x(3, values=(1, 0, 2), dtype="int64")

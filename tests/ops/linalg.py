@@ -530,7 +530,65 @@ op(
     samples=LU,
     **KW,
 )
-op("linalg_lu", ref=sl.lu, samples=[x(3, 3), x(2, 4, 3, grad=False), x(3, 4, grad=False)], **KW)
+op("linalg_lu", ref=sl.lu, samples=[x(3, 3), x(2, 4, 3), x(3, 4)], **KW)
+op(
+    "lu_unpack",
+    ref=sl.lu,
+    arrange=lambda f, a: f(*flambeau.linalg.lu_factor_ex(a)[:2]),
+    samples=[x(3, 3), x(2, 4, 3), x(3, 4)],
+    **{**KW, "bad": {}},
+)
+
+
+def reflections(a):
+    """What LAPACK makes of each matrix: R and the reflections, and their factors."""
+    return each(lambda m: sl.qr(m, mode="raw")[0], a)
+
+
+def of_reflections(q_of):
+    """The reference on NumPy's reflections of the first operand, of which the call gets ours."""
+    return lambda a, *rest, **options: q_of(np.linalg.qr(a, "complete")[0], a, *rest, **options)
+
+
+op("geqrf", ref=reflections, samples=[x(3, 3), x(2, 4, 3), x(3, 4)], grad=False, **KW)
+
+
+def by_reflections(f, a, *rest, **options):
+    return f(*flambeau.geqrf(a), *rest, **options)
+
+
+op(
+    "linalg_householder_product",
+    ref=of_reflections(lambda q, a: q[..., : a.shape[-1]]),
+    arrange=by_reflections,
+    samples=[x(3, 3), x(2, 4, 3)],
+    grad=False,
+    **{**KW, "bad": {}},
+)
+
+
+def turned(q, a, other, left=True, transpose=False):
+    q = mt(q) if transpose else q
+    return q @ other if left else other @ q
+
+
+op(
+    "ormqr",
+    ref=of_reflections(turned),
+    arrange=by_reflections,
+    samples=[(x(4, 4), x(4, 4)), (x(4, 3), x(4, 4))],
+    options=[dict(transpose=True), dict(left=False), dict(left=False, transpose=True)],
+    grad=False,
+    refuses=[((x(4, 3), x(3, 2)), {}, "must be equal to input.shape")],
+    **{**KW, "bad": {}},
+)
+op(
+    "linalg_matrix_exp",
+    ref=lambda a: each(lambda m: (sl.expm(m),), a)[0],
+    samples=[x(3, 3, low=-1.0, high=1.0), x(2, 3, 3), x(1, 1)],
+    refuses=NOT_SQUARE,
+    **{**KW, "bad": {"int64": "floating point"}},
+)
 
 
 def factored(f, a, b, **options):

@@ -134,6 +134,40 @@ op(
     **CHANGED,
 )
 op(
+    "cauchy_",
+    law=lambda values, _, median=0, sigma=1: continuous(stats.cauchy(median, sigma))(values),
+    samples=LINE,
+    options=[dict(median=2.5, sigma=0.5)],
+    refuses=[(x(2), dict(sigma=0), "sigma > 0")],
+    bad={"int64": "int64|i64|floating"},
+    dtypes=("float32", "float64"),
+    **CHANGED,
+)
+op(
+    "log_normal_",
+    law=lambda values, _, mean=1, std=2: continuous(stats.lognorm(std, scale=np.exp(mean)), 0)(
+        values
+    ),
+    samples=LINE,
+    options=[dict(mean=0.5, std=0.25)],
+    refuses=[(x(2), dict(std=0), "std > 0")],
+    bad={"int64": "int64|i64|floating"},
+    dtypes=("float32", "float64"),
+    **CHANGED,
+)
+op(
+    "geometric_",
+    law=lambda values, _, p: laws.counted(
+        np.minimum(values, 6) - 1, [p * (1 - p) ** k for k in range(5)] + [(1 - p) ** 5]
+    ),
+    samples=LINE,
+    options=[dict(p=0.3), dict(p=0.75)],
+    required=True,
+    dtypes=FLOATS + INTS,
+    refuses=[(x(2), dict(p=1.5), "in \\(0, 1\\)"), (x(2), dict(p=0.0), "in \\(0, 1\\)")],
+    **CHANGED,
+)
+op(
     "random_",
     law=lambda values, _, from_, to: laws.counted(
         values - from_, [1 / (to - from_)] * (to - from_)

@@ -29,6 +29,21 @@ op(
     **VIEW,
 )
 op(
+    "view_dtype",  # and back; tests/python/test_methods.py looks at what is in between
+    ref=lambda a, dtype: np.array(a),
+    samples=[x(3, 4), x(2, 3, 8)],
+    options=[dict(dtype=d) for d in (flambeau.uint8, flambeau.int64)],
+    required=True,
+    dtypes=("float32", "int32"),
+    call=lambda a, dtype: a.view(dtype).view(a.dtype),
+    grad=False,
+    elementwise=False,
+    view=True,
+    ulp=0,
+    strided="must be 1 to view|divisible",
+    refuses=[(x(3, 3), dict(dtype=flambeau.float64), "divisible")],
+)
+op(
     "reshape",
     ref=moved(np.reshape, "shape"),
     samples=[x(3, 4), x(12)],

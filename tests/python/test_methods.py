@@ -126,3 +126,39 @@ def test_rearranged_images_are_copies():
     x = torch.ones(1, 4, 2, 2)
     torch.nn.functional.pixel_shuffle(x, 1).zero_()
     assert x.sum() == 16
+
+
+def test_bytes_as_another_dtype():
+    t = torch.tensor([1.0, -2.0])
+    bits = t.view(torch.int32)
+    assert bits.tolist() == [0x3F800000, -0x40000000] and bits.data_ptr() == t.data_ptr()
+    assert t.view(torch.uint8).tolist() == [0, 0, 128, 63, 0, 0, 0, 192]
+    assert t.view(dtype=torch.int64).shape == (1,) and t.view(torch.float32).tolist() == [1, -2]
+    bits.fill_(0)
+    assert t.sum() == 0
+    with pytest.raises(RuntimeError, match="must be 1"):
+        torch.zeros(2, 2).t().view(torch.uint8)
+
+
+def test_reference_spellings_of_older_and_newer_calls():
+    t = torch.arange(6.0).reshape(2, 3)
+    assert t.std(dim=None, correction=None) == t.std()
+    assert [p.shape[0] for p in t.t().tensor_split(torch.tensor([1, 2]))] == [1, 1, 1]
+    assert t.sum_to_size([]).item() == 15 and torch.ones(2, dtype=torch.int32).sum_to_size(()) == 2
+    a, b = torch.atleast_2d(torch.tensor(1.0), t)
+    assert a.shape == (1, 1) and b is t or torch.equal(b, t)
+    assert torch.norm(t, p=2, dim=None, keepdim=False, out=None, dtype=None) == t.norm()
+    assert torch.argwhere(t).stride() == (1, 5)
+    assert torch.cov(torch.arange(3.0)[None]).shape == ()
+    assert torch.diff(t, 0, prepend=t).shape == t.shape
+    assert torch.ldexp(t.half(), torch.tensor([1, 2, 3])).dtype == torch.float16
+    assert torch.gather(t, 0, torch.zeros(0, 3, dtype=torch.uint8)).shape == (0, 3)
+    assert torch.tensordot(torch.ones(1, 2), torch.ones(2, 3), dims=([0], [0])).shape == (2, 3)
+    assert torch.logit(torch.tensor([0.2, 0.9]), 0.6)[0].item() == pytest.approx(0.4054651)
+    assert torch.linalg.vander(torch.tensor(2.0), N=3).tolist() == [[1, 2, 4]]
+    with pytest.raises(RuntimeError, match="float_power_ has dtype"):
+        t.float_power_(2)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.cat([t[:1], t[1:]], out=t)
+    with pytest.raises(IndexError, match="no dimensions"):
+        torch.roll(torch.tensor(1.0), 1, 0)

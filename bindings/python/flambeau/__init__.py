@@ -5,7 +5,7 @@ first use, so that the import stays under 100 ms."""
 
 import importlib as _importlib
 
-from . import _methods, _old_forms, _types
+from . import _later, _methods, _old_forms, _types
 from ._default_device import get_default_device, set_default_device
 from ._errors import (
     DeviceError,
@@ -139,6 +139,7 @@ _SWITCHES = (
 _LAZY = {
     **dict.fromkeys(_NATIVE, "_native"),
     **dict.fromkeys(_SWITCHES, "_switches"),
+    **_later.FUNCTIONS,
     "save": "serialization",
     "load": "serialization",
     "manual_seed": "random",
@@ -154,11 +155,6 @@ _LAZY = {
     "from_dlpack": "_dlpack",
     "einsum": "_contract",
     "tensordot": "_contract",
-    "lu_solve": "_linalg_old",
-    "pinverse": "_linalg_old",
-    "qr": "_linalg_old",
-    "svd": "_linalg_old",
-    "triangular_solve": "_linalg_old",
     "unique": "_sets",
     "unique_consecutive": "_sets",
     "autocast": "amp",
@@ -192,6 +188,10 @@ def __getattr__(name):
         except ModuleNotFoundError as problem:
             if problem.name != f"{__name__}.{name}":
                 raise
+    elif name.startswith("_foreach_"):
+        found = getattr(_importlib.import_module("._foreach", __name__), name, None)
+        if found is not None:
+            return found
     elif name in _LAZY:
         found = globals()[name] = getattr(
             _importlib.import_module("." + _LAZY[name], __name__), name

@@ -2,6 +2,7 @@
 
 from ._call import _result
 from ._gen.ops import LINALG as _LINALG
+from ._types import contiguous_format
 
 _SVD = _result("svd", ("U", "S", "V"))
 _QR = _result("qr", ("Q", "R"))
@@ -38,8 +39,19 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, 
     matrix = A.transpose(-2, -1) if transpose else A
     solve = _LINALG["solve_triangular"]
     found = solve(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
-    found = _TRIANGULAR(found, A.clone())
+    coefficient = A.mT.clone(memory_format=contiguous_format).mT  # column by column, as LAPACK's
+    found = _TRIANGULAR(found, coefficient)
     return found if out is None else _TRIANGULAR(*(o.copy_(t) for o, t in zip(out, found)))
+
+
+def lu(A, pivot=True, get_infos=False, *, out=None):
+    """The old spelling of `linalg.lu_factor_ex`, which fails where a factor is singular unless the
+    number that says so is asked for."""
+    LU, pivots, info = _LINALG["lu_factor_ex"](A, pivot=pivot, check_errors=not get_infos)
+    found = (LU, pivots, info) if get_infos else (LU, pivots)
+    if out is None:
+        return found
+    return tuple(o.resize_(t.shape).copy_(t) for o, t in zip(out, found))
 
 
 def lu_solve(b, LU_data, LU_pivots, *, out=None):

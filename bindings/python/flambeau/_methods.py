@@ -9,6 +9,8 @@ def _by_flag(plain):
     def moment(input, *args, **named):
         if args and args[0].__class__ is bool:  # torch's older order: the flag first
             args, named["unbiased"] = args[1:], args[0]
+        if named.get("correction", 1) is None:
+            del named["correction"]
         if "unbiased" in named and len(args) < 2:
             named["correction"] = int(named.pop("unbiased"))
         made = plain(input, *args, **named)
@@ -51,6 +53,36 @@ scatter = _reducing(Tensor.scatter, Tensor.scatter_reduce)
 scatter_ = _reducing(Tensor.scatter_, Tensor.scatter_reduce_)
 
 
+def polygamma(self, n):
+    """The derivative number `n` of the digamma function."""
+    return ops.TORCH["polygamma"](n, self)
+
+
+def polygamma_(self, n):
+    """`polygamma` in place."""
+    if not self.is_floating_point():
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {self.dtype}"
+        )
+    return self.copy_(polygamma(self, n))
+
+
+def _splitting(plain):
+    def tensor_split(input, indices_or_sections=None, dim=0, **named):
+        for name in ("indices", "sections", "tensor_indices_or_sections"):
+            if name in named:
+                indices_or_sections = named.pop(name)
+        if isinstance(indices_or_sections, Tensor):
+            indices_or_sections = indices_or_sections.tolist()
+        return plain(input, indices_or_sections, dim, **named)
+
+    tensor_split.__doc__ = plain.__doc__
+    return tensor_split
+
+
+tensor_split = _splitting(ops.TORCH["tensor_split"])
+
+
 def is_set_to(self, tensor):
     """Whether both are the same elements of the same memory."""
     return (
@@ -77,10 +109,11 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
 
 METHODS = {
     **{"is_set_to": is_set_to, "put_": put_, "scatter": scatter, "scatter_": scatter_},
+    **{"polygamma": polygamma, "polygamma_": polygamma_, "tensor_split": tensor_split},
     **{name: _MOMENTS[name] for name in ("std", "var")},
     "__array_wrap__": __array_wrap__,
 }
-FUNCTIONS = {"scatter": scatter, **_MOMENTS}
+FUNCTIONS = {"scatter": scatter, "tensor_split": tensor_split, **_MOMENTS}
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 Tensor.H = property(_conjugate_transpose)

@@ -9,8 +9,9 @@ from . import _indexing
 from ._call import _fast
 from ._deprecated import warn_once
 from ._errors import DtypeError
-from ._gen import ops
+from ._gen import api, ops
 from ._types import NAMES, channels_last, channels_last_3d, preserve_format
+from ._types import dtype as _dtype
 
 _UINT8, _BOOL = NAMES["uint8"], NAMES["bool"]
 
@@ -93,6 +94,32 @@ def cross(input, other, dim=None, *, out=None):
             "change to agree with that of linalg.cross in a future release."
         )
     return ops._cross(input, other, dim, out=out)
+
+
+def _of_any_number(name):
+    function = ops.TORCH[name]
+
+    def at_least(*tensors):
+        if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
+            return function(tensors[0])
+        return tuple(map(function, tensors[0] if len(tensors) == 1 else tensors))
+
+    at_least.__name__ = at_least.__qualname__ = name
+    at_least.__doc__ = function.__doc__
+    return at_least
+
+
+def view(self, *size, dtype=None):
+    """The same memory in another shape, or as another dtype."""
+    if len(size) == 1 and size[0].__class__ is _dtype:
+        dtype = size[0]
+    return ops._view(self, *size) if dtype is None else api.view_dtype(self, dtype)
+
+
+def norm(input, *args, out=None, **named):
+    """The norm of all elements, or along dimensions; `linalg.norm` is its newer form."""
+    found = ops.TORCH["norm"](input, *args, **named)
+    return found if out is None else out.resize_(found.shape).copy_(found)
 
 
 def is_nonzero(input):
@@ -180,6 +207,8 @@ def index_put(self, indices, values, accumulate=False):
 def sum_to_size(self, *size):
     """Summed over the dimensions that broadcasting from `size` would repeat."""
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    if not size:
+        return self.sum()
     more = self.dim() - len(size)
     fits = more >= 0 and all(n in (1, m) for n, m in zip(size, self.shape[more:]))
     if not fits:
@@ -233,6 +262,8 @@ TORCH = {
     "index_put_": index_put_,
     "is_inference": is_inference,
     "scalar_tensor": scalar_tensor,
+    **{name: _of_any_number(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
+    "norm": norm,
     "cross": cross,
     "is_nonzero": is_nonzero,
     "is_same_size": is_same_size,
@@ -256,5 +287,6 @@ TENSOR = {
     "nonzero": nonzero,
     "resize": resize,
     "resize_as": resize_as,
+    "view": view,
     "where": _with_uint8_conditions("where", 1),
 }

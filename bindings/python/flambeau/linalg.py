@@ -6,6 +6,7 @@ than one way, and what is made of others."""
 from ._errors import LinAlgError, UnsupportedError
 from ._gen import ops as _ops
 from ._tensor import Tensor
+from ._types import finfo
 
 __all__ = [
     *_ops.LINALG,
@@ -40,8 +41,23 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)
     spelling, is both the former and all that counts."""
     if tol is not None:
         atol, rtol = tol, 0.0
+    if any(isinstance(t, Tensor) and t.numel() != 1 for t in (atol, rtol)):
+        found = _ranks(A, atol, rtol, hermitian)
+        return found if out is None else out.resize_(found.shape).copy_(found)
     options = {"atol": _number(atol), "rtol": _number(rtol), "hermitian": hermitian}
     return _ops.LINALG["matrix_rank"](A, **options, out=out)
+
+
+def _ranks(A, atol, rtol, hermitian):
+    """Ranks where each matrix has tolerances of its own."""
+    sizes = _ops.LINALG["eigvalsh"](A).abs() if hermitian else _ops.LINALG["svdvals"](A)
+    if rtol is None:
+        epsilon = max(A.shape[-2:]) * finfo(A.dtype).eps
+        rtol = _ops.TORCH["where"](atol > 0, atol.new_zeros(()), atol.new_full((), epsilon))
+    most = sizes.amax(-1) if sizes.shape[-1] else sizes.sum(-1)
+    bound = most * rtol
+    bound = bound if atol is None else _ops.TORCH["maximum"](bound, bound.new_zeros(()) + atol)
+    return (sizes > bound.unsqueeze(-1)).sum(-1)
 
 
 def _number(tolerance):
@@ -60,6 +76,7 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 
 def vander(x, N=None):
     """Rising powers of the elements along a new last dimension, `N` of them."""
+    x = x if x.dim() else x.unsqueeze(0)
     n = x.shape[-1] if N is None else N
     if n <= 1:
         raise RuntimeError(f"N must be greater than 1, but got {n}.")

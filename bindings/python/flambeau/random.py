@@ -182,6 +182,8 @@ def normal(
     device=None,
     requires_grad=False,
     out=None,
+    layout=None,
+    pin_memory=False,
 ):
     """Normal numbers: with a mean and deviation per element, or one of each and a size."""
     if size is not None:

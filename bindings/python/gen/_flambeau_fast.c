@@ -581,6 +581,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/arrange.h"
 #include "flambeau/attention.h"
 #include "flambeau/autograd.h"
+#include "flambeau/bessel.h"
 #include "flambeau/binary.h"
 #include "flambeau/blocks.h"
 #include "flambeau/compare.h"
@@ -609,11 +610,14 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/module.h"
 #include "flambeau/moments.h"
 #include "flambeau/norm.h"
+#include "flambeau/numeric.h"
 #include "flambeau/optim.h"
 #include "flambeau/pad.h"
 #include "flambeau/plot.h"
 #include "flambeau/pointwise.h"
+#include "flambeau/polynomial.h"
 #include "flambeau/pool.h"
+#include "flambeau/probability.h"
 #include "flambeau/profiler.h"
 #include "flambeau/progress.h"
 #include "flambeau/random.h"
@@ -636,23 +640,23 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 2440), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 2481), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 2450), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 2491), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 2453), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 2494), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_plot const *)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 2455), // flam_plot const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 2496), // flam_plot const *
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_profile const *)
-/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 2456), // flam_profile const *
+/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 2497), // flam_profile const *
 /* 18 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_profile const *, int32_t, int32_t)
 /* 20 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
@@ -660,17 +664,17 @@ static void *_cffi_types[] = {
 /* 22 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 24 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_progress const *, int32_t, int32_t, int32_t)
-/* 25 */ _CFFI_OP(_CFFI_OP_POINTER, 2458), // flam_progress const *
+/* 25 */ _CFFI_OP(_CFFI_OP_POINTER, 2499), // flam_progress const *
 /* 26 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 27 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 28 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 30 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_state const *, size_t)
-/* 31 */ _CFFI_OP(_CFFI_OP_POINTER, 2465), // flam_state const *
+/* 31 */ _CFFI_OP(_CFFI_OP_POINTER, 2506), // flam_state const *
 /* 32 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 34 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(flam_tensor const *)
-/* 35 */ _CFFI_OP(_CFFI_OP_POINTER, 2467), // flam_tensor const *
+/* 35 */ _CFFI_OP(_CFFI_OP_POINTER, 2508), // flam_tensor const *
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(int32_t)
 /* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
@@ -682,29 +686,29 @@ static void *_cffi_types[] = {
 /* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION, 92), // char const *()(void)
 /* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION, 77), // double()(flam_optimizer const *, size_t)
-/* 47 */ _CFFI_OP(_CFFI_OP_POINTER, 2454), // flam_optimizer const *
+/* 47 */ _CFFI_OP(_CFFI_OP_POINTER, 2495), // flam_optimizer const *
 /* 48 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION, 77), // double()(flam_progress const *)
 /* 51 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
 /* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 77), // double()(flam_scheduler const *, size_t)
-/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 2464), // flam_scheduler const *
+/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 2505), // flam_scheduler const *
 /* 55 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 57 */ _CFFI_OP(_CFFI_OP_FUNCTION, 77), // double()(int32_t)
 /* 58 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 88), // flam_dataset *()(flam_dataset_vtable const *)
-/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 2439), // flam_dataset_vtable const *
+/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 2480), // flam_dataset_vtable const *
 /* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 88), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 35), // flam_tensor const * const *
 /* 65 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2358), // flam_error *()(void)
+/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2399), // flam_error *()(void)
 /* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1563), // flam_event *()(int32_t, int32_t)
+/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1599), // flam_event *()(int32_t, int32_t)
 /* 70 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 71 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -718,29 +722,29 @@ static void *_cffi_types[] = {
 /* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2373), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 84 */ _CFFI_OP(_CFFI_OP_POINTER, 2467), // flam_tensor *
-/* 85 */ _CFFI_OP(_CFFI_OP_POINTER, 2447), // flam_hook_callback const *
+/* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2414), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 84 */ _CFFI_OP(_CFFI_OP_POINTER, 2508), // flam_tensor *
+/* 85 */ _CFFI_OP(_CFFI_OP_POINTER, 2488), // flam_hook_callback const *
 /* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1617), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 88 */ _CFFI_OP(_CFFI_OP_POINTER, 2438), // flam_dataset *
-/* 89 */ _CFFI_OP(_CFFI_OP_POINTER, 2449), // flam_loader_options const *
+/* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1653), // flam_loader *()(flam_dataset *, flam_loader_options const *)
+/* 88 */ _CFFI_OP(_CFFI_OP_POINTER, 2479), // flam_dataset *
+/* 89 */ _CFFI_OP(_CFFI_OP_POINTER, 2490), // flam_loader_options const *
 /* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(char const *, flam_module_vtable const *)
-/* 92 */ _CFFI_OP(_CFFI_OP_POINTER, 2436), // char const *
-/* 93 */ _CFFI_OP(_CFFI_OP_POINTER, 2452), // flam_module_vtable const *
+/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(char const *, flam_module_vtable const *)
+/* 92 */ _CFFI_OP(_CFFI_OP_POINTER, 2477), // char const *
+/* 93 */ _CFFI_OP(_CFFI_OP_POINTER, 2493), // flam_module_vtable const *
 /* 94 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(double)
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(double)
 /* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(flam_module const *, char const *)
+/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(flam_module const *, char const *)
 /* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 100 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int32_t)
+/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int32_t)
 /* 103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int32_t, int64_t, int64_t, int64_t, int32_t, int32_t, double, int32_t, int64_t, int32_t, int32_t)
+/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int32_t, int64_t, int64_t, int64_t, int32_t, int32_t, double, int32_t, int64_t, int32_t, int32_t)
 /* 106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
@@ -753,7 +757,7 @@ static void *_cffi_types[] = {
 /* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 117 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t const *, size_t, double const *, int32_t, int32_t, int32_t)
+/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t const *, size_t, double const *, int32_t, int32_t, int32_t)
 /* 119 */ _CFFI_OP(_CFFI_OP_POINTER, 80), // int64_t const *
 /* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 121 */ _CFFI_OP(_CFFI_OP_POINTER, 77), // double const *
@@ -761,7 +765,7 @@ static void *_cffi_types[] = {
 /* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t const *, size_t, double, int32_t, int32_t, int32_t, int32_t)
+/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t const *, size_t, double, int32_t, int32_t, int32_t, int32_t)
 /* 127 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -770,7 +774,7 @@ static void *_cffi_types[] = {
 /* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
 /* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 138 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
@@ -778,11 +782,11 @@ static void *_cffi_types[] = {
 /* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 142 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t)
+/* 143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t)
 /* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
+/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
 /* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -792,7 +796,7 @@ static void *_cffi_types[] = {
 /* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t)
+/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t)
 /* 158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 160 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -800,7 +804,7 @@ static void *_cffi_types[] = {
 /* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t, int32_t)
+/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t, double, int32_t, int32_t, int32_t, int32_t)
 /* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -809,21 +813,21 @@ static void *_cffi_types[] = {
 /* 171 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
+/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
 /* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t, int64_t const *, int32_t, int32_t)
+/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t, int64_t const *, int32_t, int32_t)
 /* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 184 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
+/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
 /* 189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 190 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
@@ -839,7 +843,7 @@ static void *_cffi_types[] = {
 /* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t, int64_t const *, size_t, int32_t, int32_t)
+/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t, int64_t const *, size_t, int32_t, int32_t)
 /* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
@@ -859,7 +863,7 @@ static void *_cffi_types[] = {
 /* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(int64_t, int64_t, int64_t, double, int32_t, double, int32_t, int32_t, int32_t, int32_t)
+/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(int64_t, int64_t, int64_t, double, int32_t, double, int32_t, int32_t, int32_t, int32_t)
 /* 225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
@@ -871,13 +875,13 @@ static void *_cffi_types[] = {
 /* 233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 235 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1627), // flam_module *()(void)
+/* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1663), // flam_module *()(void)
 /* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 238 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2382), // flam_node *()(flam_node const *, size_t)
+/* 238 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2423), // flam_node *()(flam_node const *, size_t)
 /* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2382), // flam_node *()(flam_tensor const *)
+/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2423), // flam_node *()(flam_tensor const *)
 /* 243 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 245 */ _CFFI_OP(_CFFI_OP_FUNCTION, 321), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t)
@@ -944,19 +948,19 @@ static void *_cffi_types[] = {
 /* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 307 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1699), // flam_plot *()(char const *)
+/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1735), // flam_plot *()(char const *)
 /* 310 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 312 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1725), // flam_progress *()(int64_t, char const *)
+/* 312 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1761), // flam_progress *()(int64_t, char const *)
 /* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 314 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2400), // flam_saved *()(flam_tensor const *, int64_t)
+/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2441), // flam_saved *()(flam_tensor const *, int64_t)
 /* 317 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 319 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_optimizer *, double)
-/* 321 */ _CFFI_OP(_CFFI_OP_POINTER, 2454), // flam_optimizer *
+/* 321 */ _CFFI_OP(_CFFI_OP_POINTER, 2495), // flam_optimizer *
 /* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_optimizer *, double, double, double, double, int32_t, double, int32_t, double, double)
@@ -997,7 +1001,7 @@ static void *_cffi_types[] = {
 /* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_optimizer *, flam_rate_callback const *)
 /* 361 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 362 */ _CFFI_OP(_CFFI_OP_POINTER, 2460), // flam_rate_callback const *
+/* 362 */ _CFFI_OP(_CFFI_OP_POINTER, 2501), // flam_rate_callback const *
 /* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_optimizer *, int32_t, double, int64_t, double, int32_t, int64_t, double, double)
 /* 365 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
@@ -1028,33 +1032,33 @@ static void *_cffi_types[] = {
 /* 390 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 392 */ _CFFI_OP(_CFFI_OP_FUNCTION, 393), // flam_scheduler *()(flam_scheduler *)
-/* 393 */ _CFFI_OP(_CFFI_OP_POINTER, 2464), // flam_scheduler *
+/* 393 */ _CFFI_OP(_CFFI_OP_POINTER, 2505), // flam_scheduler *
 /* 394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1771), // flam_state *()(flam_module const *)
+/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1807), // flam_state *()(flam_module const *)
 /* 396 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1771), // flam_state *()(flam_module const *, int32_t)
+/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1807), // flam_state *()(flam_module const *, int32_t)
 /* 399 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 400 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 401 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1771), // flam_state *()(flam_optimizer const *)
+/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1807), // flam_state *()(flam_optimizer const *)
 /* 403 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
 /* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1771), // flam_state *()(flam_scheduler const *)
+/* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1807), // flam_state *()(flam_scheduler const *)
 /* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
 /* 407 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1771), // flam_state *()(void)
+/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1807), // flam_state *()(void)
 /* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2409), // flam_stream *()(int32_t)
+/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2450), // flam_stream *()(int32_t)
 /* 411 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2409), // flam_stream *()(int32_t, int32_t)
+/* 413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2450), // flam_stream *()(int32_t, int32_t)
 /* 414 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 416 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2409), // flam_stream *()(int32_t, void *)
+/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2450), // flam_stream *()(int32_t, void *)
 /* 418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 419 */ _CFFI_OP(_CFFI_OP_POINTER, 2483), // void *
+/* 419 */ _CFFI_OP(_CFFI_OP_POINTER, 2524), // void *
 /* 420 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 421 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(char const *, flam_tensor const * const *, size_t)
 /* 422 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
@@ -1082,11 +1086,11 @@ static void *_cffi_types[] = {
 /* 444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 445 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 446 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
-/* 447 */ _CFFI_OP(_CFFI_OP_POINTER, 2445), // flam_grad_scaler *
+/* 447 */ _CFFI_OP(_CFFI_OP_POINTER, 2486), // flam_grad_scaler *
 /* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 450 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
-/* 451 */ _CFFI_OP(_CFFI_OP_POINTER, 2445), // flam_grad_scaler const *
+/* 451 */ _CFFI_OP(_CFFI_OP_POINTER, 2486), // flam_grad_scaler const *
 /* 452 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
 /* 453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 454 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -1098,7 +1102,7 @@ static void *_cffi_types[] = {
 /* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 461 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_saved const *)
-/* 463 */ _CFFI_OP(_CFFI_OP_POINTER, 2462), // flam_saved const *
+/* 463 */ _CFFI_OP(_CFFI_OP_POINTER, 2503), // flam_saved const *
 /* 464 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 465 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_state const *, char const *)
 /* 466 */ _CFFI_OP(_CFFI_OP_NOOP, 31),
@@ -1134,7 +1138,7 @@ static void *_cffi_types[] = {
 /* 496 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
 /* 497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 499 */ _CFFI_OP(_CFFI_OP_POINTER, 2444), // flam_generator *
+/* 499 */ _CFFI_OP(_CFFI_OP_POINTER, 2485), // flam_generator *
 /* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor *, double, double, int32_t)
 /* 502 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
@@ -1368,1757 +1372,1798 @@ static void *_cffi_types[] = {
 /* 730 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 731 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
 /* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 733 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor *)
+/* 733 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_generator *, flam_tensor *)
 /* 734 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 735 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 736 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 737 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
-/* 738 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 739 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 735 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 736 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 737 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 738 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor *)
+/* 739 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 740 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 741 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 742 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 743 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 744 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 746 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 747 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 748 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 749 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 750 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 751 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
-/* 752 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 741 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 742 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
+/* 743 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 744 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 745 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 746 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 747 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 748 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 749 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 750 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 751 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 752 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
 /* 753 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 754 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 754 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 755 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 756 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
+/* 756 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
 /* 757 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 758 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 760 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 761 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 762 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 763 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 764 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 765 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 766 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 767 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 768 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 769 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, int32_t)
+/* 760 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
+/* 762 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 763 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 765 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 766 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 767 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 768 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 769 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 770 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 771 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 772 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 773 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 774 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 775 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
+/* 771 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 772 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 773 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 774 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, int32_t)
+/* 775 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 776 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 777 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 778 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 777 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 778 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 779 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 780 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 780 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
 /* 781 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 782 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 783 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 783 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
 /* 784 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 785 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 785 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 786 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 787 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 788 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 788 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
 /* 789 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 790 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
+/* 790 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
 /* 791 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 792 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 793 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 794 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 795 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 796 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 794 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 795 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
+/* 796 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 797 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 798 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 799 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 800 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 801 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 802 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 803 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, double, int32_t, int32_t)
+/* 799 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 800 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 801 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 802 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 803 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 804 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 805 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 806 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 807 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 808 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 809 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 810 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 811 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 812 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 813 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
-/* 814 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 815 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 816 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 817 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 818 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 819 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 820 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 821 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 822 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 823 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 824 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 825 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 826 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 827 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 828 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t)
+/* 805 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 806 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 807 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 808 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, double, int32_t, int32_t)
+/* 809 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 810 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 811 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 812 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 813 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 814 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 815 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 816 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 817 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
+/* 819 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 820 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 821 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 822 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 823 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 824 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 825 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 826 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 827 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 828 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 829 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 830 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 831 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 832 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 833 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 834 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 835 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 830 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 831 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 832 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t)
+/* 834 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 836 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 837 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 838 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 839 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 840 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 841 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 837 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 838 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 839 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 840 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 841 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 842 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 843 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 844 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 845 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 846 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 847 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, double const *, int32_t)
+/* 844 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 845 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 846 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 847 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 848 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 849 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 850 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 851 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 852 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 853 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 854 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
-/* 855 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 856 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 857 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *)
-/* 858 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 859 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 860 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 861 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 862 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 851 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 852 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, double const *, int32_t)
+/* 853 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 854 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 855 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 856 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 857 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 858 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 859 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
+/* 860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 861 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 862 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *)
 /* 863 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 864 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 865 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, int32_t)
+/* 864 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 865 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 866 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 867 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 868 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 869 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 870 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 873 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
-/* 875 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 876 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 877 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 878 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 879 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 880 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, double, int32_t)
+/* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, int32_t)
+/* 871 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 872 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 873 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 874 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 875 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 878 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 879 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
+/* 880 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 881 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 882 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 883 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 884 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 885 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 886 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 887 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 888 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
-/* 889 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 890 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 891 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 892 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 893 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 894 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 895 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 883 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 884 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 885 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, double, int32_t)
+/* 886 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 887 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 888 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 890 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 891 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 892 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
+/* 894 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 895 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 896 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 897 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 897 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 898 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 899 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 900 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 901 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 902 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 903 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 904 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 905 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 906 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 907 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 909 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 910 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 911 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 913 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 899 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 900 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 901 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 902 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 903 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 904 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 905 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 906 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 907 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 908 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 909 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 910 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 911 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 913 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
 /* 914 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 915 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
+/* 915 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
 /* 916 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 917 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 918 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 919 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 920 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 921 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 922 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 923 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 924 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 925 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 926 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 928 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 929 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, int32_t, int32_t)
-/* 930 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 931 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 932 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 919 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 920 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 921 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 922 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 923 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 924 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 925 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 926 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 927 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 928 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 929 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 930 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 931 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 933 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 934 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 935 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 934 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 935 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
 /* 936 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 937 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 938 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 939 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 940 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 941 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 942 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 943 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 944 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 945 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 946 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 947 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 948 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 949 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 950 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
+/* 939 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 940 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 941 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 942 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 943 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 944 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 945 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 946 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 947 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 948 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 949 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, int32_t, int32_t)
+/* 950 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 951 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 952 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 953 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 954 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 955 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 956 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 957 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 953 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 954 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 955 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 956 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 957 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 958 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 959 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 960 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 961 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 962 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 963 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 964 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 965 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
-/* 966 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 967 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 961 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 962 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 963 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 964 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 965 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 966 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 967 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 968 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 969 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 970 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 970 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
 /* 971 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 972 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 974 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 975 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 976 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
-/* 977 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 973 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 974 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 975 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 976 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 977 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
 /* 978 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 979 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 980 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 981 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 982 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 983 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 984 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 985 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 986 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 987 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 988 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, double, int32_t)
-/* 989 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 990 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 991 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 992 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 993 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 994 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 979 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 980 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 981 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 982 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 983 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 985 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 987 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 988 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 989 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 991 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 992 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 993 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 994 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 995 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 996 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 996 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
 /* 997 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 998 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 999 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1000 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1001 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1002 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1003 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t const *)
+/* 1000 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1001 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1002 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 1003 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1004 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1005 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1005 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1006 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1007 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1008 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t const *
-/* 1009 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1010 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 1011 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1012 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1013 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1007 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1008 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, double, int32_t)
+/* 1009 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1010 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1011 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1012 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1013 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1014 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1015 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1016 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *)
+/* 1015 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1016 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 1017 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1018 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1019 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1019 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1020 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1021 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1022 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1023 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1024 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1025 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor *)
-/* 1026 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1027 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1028 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1029 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1030 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1021 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1022 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1023 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t const *)
+/* 1024 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1025 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1026 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1027 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1028 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t const *
+/* 1029 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1030 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
 /* 1031 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1032 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1033 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1034 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
-/* 1035 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1036 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1037 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1038 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1039 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, flam_tensor *)
-/* 1040 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1041 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1042 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1043 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1032 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1033 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1034 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1035 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1036 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1037 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *)
+/* 1038 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1039 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1040 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1041 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1042 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1043 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1044 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1045 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t)
+/* 1045 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor *)
 /* 1046 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1047 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1048 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1049 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1050 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1051 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
-/* 1052 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1053 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1054 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1055 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1056 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1057 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1048 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1049 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1050 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1051 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1052 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1053 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1054 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
+/* 1055 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1056 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1057 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1058 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1059 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 1059 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, flam_tensor *)
 /* 1060 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1061 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1062 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1063 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1064 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, double)
-/* 1065 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1062 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1063 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1064 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1065 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t)
 /* 1066 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1067 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1068 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1069 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1070 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, double, flam_tensor const *, int32_t)
-/* 1071 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1067 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1068 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1069 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1070 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1071 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
 /* 1072 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1073 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1075 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1076 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1077 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1078 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t const *, int64_t const *, int64_t)
-/* 1079 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1073 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1074 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1075 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1076 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1077 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1078 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1079 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *)
 /* 1080 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1081 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1081 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1082 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1083 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1084 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1085 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1086 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t)
-/* 1087 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1088 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1089 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1090 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1091 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1092 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t, int64_t)
-/* 1093 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1083 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1084 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1085 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1086 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1087 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1088 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 1089 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1090 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1091 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1092 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1093 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, double)
 /* 1094 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1095 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1095 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1096 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1097 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1097 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1098 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1099 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 1099 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, double, flam_tensor const *, int32_t)
 /* 1100 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1102 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1103 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 1101 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1102 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1104 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1108 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1109 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
-/* 1110 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1106 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1107 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t const *, int64_t const *, int64_t)
+/* 1108 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1109 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1111 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1113 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
-/* 1115 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1116 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1117 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1118 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1119 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1120 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 1121 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1122 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
-/* 1127 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1128 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1130 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1131 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double const *, size_t, int32_t, int32_t const *, int32_t const *, int32_t)
-/* 1132 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1133 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1135 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
-/* 1136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1138 */ _CFFI_OP(_CFFI_OP_NOOP, 1008),
-/* 1139 */ _CFFI_OP(_CFFI_OP_NOOP, 1008),
-/* 1140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1141 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1142 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
-/* 1143 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1144 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1112 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t)
+/* 1116 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1117 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1120 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t, int64_t)
+/* 1122 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1123 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1126 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 1129 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 1133 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1137 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1138 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
+/* 1139 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1140 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1142 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
+/* 1144 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1145 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1147 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
 /* 1148 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, double const *)
+/* 1149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
 /* 1150 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1151 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1153 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1154 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
-/* 1155 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
-/* 1157 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1158 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1160 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
+/* 1156 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1157 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double const *, size_t, int32_t, int32_t const *, int32_t const *, int32_t)
 /* 1161 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t const *)
-/* 1165 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1166 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1168 */ _CFFI_OP(_CFFI_OP_NOOP, 1008),
-/* 1169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
-/* 1171 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1172 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1173 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1175 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1176 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, double const *)
-/* 1177 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1178 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1180 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1181 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
-/* 1182 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1183 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
-/* 1184 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1185 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1188 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
-/* 1191 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1192 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 1198 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1203 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1162 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1164 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
+/* 1165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1167 */ _CFFI_OP(_CFFI_OP_NOOP, 1028),
+/* 1168 */ _CFFI_OP(_CFFI_OP_NOOP, 1028),
+/* 1169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
+/* 1172 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1173 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1177 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1178 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, double const *)
+/* 1179 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1180 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1183 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
+/* 1184 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1185 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
+/* 1186 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1187 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1189 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1190 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1191 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1192 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1193 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t const *)
+/* 1194 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1195 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1197 */ _CFFI_OP(_CFFI_OP_NOOP, 1028),
+/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1199 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
+/* 1200 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1201 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1203 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, double const *)
 /* 1206 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1207 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1209 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1210 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
 /* 1211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *)
+/* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
 /* 1213 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1214 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1216 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1218 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t)
-/* 1221 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1222 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1224 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1226 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1228 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
-/* 1232 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1233 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1235 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1236 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1237 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1241 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1242 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
-/* 1244 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1217 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1218 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1219 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
+/* 1220 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1221 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 1227 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1228 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1230 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1232 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 1235 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1236 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1237 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1238 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1240 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1241 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *)
+/* 1242 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1243 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1245 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1246 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1247 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1249 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1249 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t)
+/* 1250 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1251 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
-/* 1255 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1256 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1258 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1260 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1253 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1255 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1259 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1260 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
+/* 1261 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1262 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1263 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1265 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1266 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
-/* 1267 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1268 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1264 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1266 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1267 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1270 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1271 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1272 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1273 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 1273 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1274 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1276 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 1280 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1278 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1280 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, double, double, double)
+/* 1283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
 /* 1284 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1285 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1288 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
-/* 1291 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1292 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1293 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1285 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1287 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1288 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1289 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1290 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1291 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1292 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
+/* 1295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
 /* 1296 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1298 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1299 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
-/* 1301 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1303 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1304 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1305 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1306 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
-/* 1307 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1297 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1299 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1301 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1303 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1305 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1307 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t)
 /* 1309 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1310 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1310 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1311 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1312 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 1312 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, double, double, double)
 /* 1313 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1315 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1316 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1315 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1318 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 1319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
 /* 1320 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1322 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1323 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1325 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1326 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1327 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 1328 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1322 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
+/* 1325 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1327 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1329 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
 /* 1330 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1331 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1332 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1333 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1334 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 1335 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1336 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1337 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1331 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1332 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1333 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1334 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1335 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 1336 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1338 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
-/* 1343 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1344 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1339 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1340 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1341 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 1342 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1344 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1345 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1346 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1347 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1348 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1349 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1350 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 1346 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 1349 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1350 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1351 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1352 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1353 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1354 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1353 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1354 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
 /* 1355 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1356 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
+/* 1356 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 1357 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1359 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1360 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1361 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1362 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
-/* 1363 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1364 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1366 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1367 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1368 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, int32_t)
-/* 1369 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1371 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1373 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1374 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
+/* 1359 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1360 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1361 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1362 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1363 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 1364 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1366 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1367 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1368 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1370 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1371 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 1372 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1374 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1375 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1376 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1377 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1378 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1379 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
-/* 1380 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1381 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1382 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1383 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1376 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1377 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1378 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 1381 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1382 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1383 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1384 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1385 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
+/* 1385 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
 /* 1386 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1389 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1390 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *)
-/* 1391 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1392 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1389 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1390 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1391 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *, flam_tensor *)
+/* 1392 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1393 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1394 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1395 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1396 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1397 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 1398 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1399 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1394 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1395 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1396 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 1399 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1400 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1401 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1402 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1403 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
-/* 1406 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1409 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1410 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1411 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
-/* 1412 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1414 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1416 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1417 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 1419 */ _CFFI_OP(_CFFI_OP_POINTER, 2468), // flam_tensor_list const *
-/* 1420 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1421 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1422 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int32_t)
-/* 1423 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1424 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1425 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 1426 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1428 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1430 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1431 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1402 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, int32_t)
+/* 1405 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1406 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
+/* 1411 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1412 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1413 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1414 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1415 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
+/* 1416 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1418 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1419 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1420 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1421 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
+/* 1422 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1423 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1424 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1425 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1426 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *)
+/* 1427 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1428 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1430 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1431 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1432 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1433 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 1434 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1436 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1437 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1433 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 1434 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1436 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1437 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1438 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1439 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
 /* 1440 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1441 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 1442 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1443 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1445 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1446 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1447 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1448 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 1449 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1450 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1451 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1452 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1454 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1455 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t)
-/* 1458 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1459 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1460 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 1461 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1462 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1463 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1464 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1441 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 1442 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1443 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1445 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1446 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1447 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
+/* 1448 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1449 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1450 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1451 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1452 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1453 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1454 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(flam_tensor_list const *, size_t)
+/* 1455 */ _CFFI_OP(_CFFI_OP_POINTER, 2509), // flam_tensor_list const *
+/* 1456 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1457 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1458 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int32_t)
+/* 1459 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1460 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1461 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1462 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1463 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1464 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
 /* 1465 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1466 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1467 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, flam_tensor const *)
-/* 1468 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1469 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1470 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1471 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, flam_tensor const *, flam_tensor *)
-/* 1472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1473 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1474 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1475 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1476 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
-/* 1477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1467 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1468 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1469 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 1470 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1472 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1474 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1475 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1476 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1477 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
 /* 1478 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1480 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1482 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1483 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 1484 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1485 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1486 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1487 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1488 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1483 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1484 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 1485 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1486 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1487 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1491 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1492 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1493 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
-/* 1494 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 1495 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1496 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1497 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1493 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t)
+/* 1494 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1495 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1496 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1498 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
 /* 1499 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1500 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1501 */ _CFFI_OP(_CFFI_OP_POINTER, 2427), // void(*)(void *)
-/* 1502 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 1503 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1504 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2415), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 1505 */ _CFFI_OP(_CFFI_OP_POINTER, 2443), // flam_function const *
-/* 1506 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1508 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1509 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1510 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1512 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2415), // flam_tensor_list *()(flam_tensor const * const *, size_t)
-/* 1516 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1501 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1502 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1503 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, flam_tensor const *)
+/* 1504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1505 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1506 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1507 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, flam_tensor const *, flam_tensor *)
+/* 1508 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1509 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1510 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1511 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1512 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
+/* 1513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1514 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1515 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1516 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1518 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1519 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2415), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
-/* 1520 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1521 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1522 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2415), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t)
-/* 1525 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1526 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1527 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1519 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1520 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1521 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1522 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1524 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1526 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1527 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2415), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
-/* 1530 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 84), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
+/* 1530 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
 /* 1531 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 1532 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1534 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1535 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2415), // flam_tensor_list *()(flam_tensor const *, int64_t)
-/* 1536 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1537 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1538 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1539 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2415), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
-/* 1540 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1541 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1542 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1543 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1544 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
-/* 1545 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
-/* 1548 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1549 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
+/* 1533 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1535 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1536 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1537 */ _CFFI_OP(_CFFI_OP_POINTER, 2468), // void(*)(void *)
+/* 1538 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 1539 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1540 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2456), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 1541 */ _CFFI_OP(_CFFI_OP_POINTER, 2484), // flam_function const *
+/* 1542 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1543 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1544 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1546 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1547 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1548 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1549 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1550 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1551 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, uint64_t *)
-/* 1552 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1553 */ _CFFI_OP(_CFFI_OP_POINTER, 452), // uint64_t *
+/* 1551 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2456), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 1552 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1553 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1554 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1555 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
-/* 1556 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1557 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1558 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1559 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
-/* 1560 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 1561 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1562 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 1563 */ _CFFI_OP(_CFFI_OP_POINTER, 2441), // flam_event *
-/* 1564 */ _CFFI_OP(_CFFI_OP_POINTER, 2466), // flam_stream const *
-/* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1566 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 1567 */ _CFFI_OP(_CFFI_OP_POINTER, 2441), // flam_event const *
-/* 1568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
-/* 1570 */ _CFFI_OP(_CFFI_OP_NOOP, 1567),
-/* 1571 */ _CFFI_OP(_CFFI_OP_NOOP, 1567),
-/* 1572 */ _CFFI_OP(_CFFI_OP_POINTER, 77), // double *
-/* 1573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
-/* 1575 */ _CFFI_OP(_CFFI_OP_NOOP, 1567),
-/* 1576 */ _CFFI_OP(_CFFI_OP_NOOP, 1549),
-/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1578 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
-/* 1579 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1580 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1582 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
-/* 1583 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1584 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1585 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1555 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2456), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 1556 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1557 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1558 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2456), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t)
+/* 1561 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1562 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1563 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1564 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2456), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 1566 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1567 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1568 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1569 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1570 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1571 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2456), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 1572 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1573 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2456), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 1576 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1577 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1578 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
+/* 1581 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1582 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1583 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
+/* 1584 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1585 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
 /* 1586 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 1588 */ _CFFI_OP(_CFFI_OP_POINTER, 2444), // flam_generator const *
-/* 1589 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1590 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
-/* 1591 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1592 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1593 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
-/* 1594 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1595 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1596 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1597 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
-/* 1598 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1599 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1600 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1602 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1603 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
-/* 1604 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1605 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1606 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1607 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
-/* 1608 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 1609 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1610 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1611 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1612 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1613 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
-/* 1614 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
-/* 1615 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1616 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 1617 */ _CFFI_OP(_CFFI_OP_POINTER, 2448), // flam_loader *
-/* 1618 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 1619 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1620 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1621 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 1622 */ _CFFI_OP(_CFFI_OP_POINTER, 2448), // flam_loader const *
-/* 1623 */ _CFFI_OP(_CFFI_OP_POINTER, 80), // int64_t *
-/* 1624 */ _CFFI_OP(_CFFI_OP_NOOP, 1623),
+/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, uint64_t *)
+/* 1588 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1589 */ _CFFI_OP(_CFFI_OP_POINTER, 452), // uint64_t *
+/* 1590 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1591 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
+/* 1592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1593 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1594 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1595 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
+/* 1596 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 1597 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1598 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
+/* 1599 */ _CFFI_OP(_CFFI_OP_POINTER, 2482), // flam_event *
+/* 1600 */ _CFFI_OP(_CFFI_OP_POINTER, 2507), // flam_stream const *
+/* 1601 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1602 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
+/* 1603 */ _CFFI_OP(_CFFI_OP_POINTER, 2482), // flam_event const *
+/* 1604 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1605 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
+/* 1606 */ _CFFI_OP(_CFFI_OP_NOOP, 1603),
+/* 1607 */ _CFFI_OP(_CFFI_OP_NOOP, 1603),
+/* 1608 */ _CFFI_OP(_CFFI_OP_POINTER, 77), // double *
+/* 1609 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1610 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
+/* 1611 */ _CFFI_OP(_CFFI_OP_NOOP, 1603),
+/* 1612 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1613 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1614 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
+/* 1615 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1616 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1617 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1618 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
+/* 1619 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1620 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1621 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1622 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1623 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
+/* 1624 */ _CFFI_OP(_CFFI_OP_POINTER, 2485), // flam_generator const *
 /* 1625 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1626 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 1627 */ _CFFI_OP(_CFFI_OP_POINTER, 2450), // flam_module *
-/* 1628 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1629 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1630 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
-/* 1631 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1632 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1633 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1634 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1635 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
-/* 1636 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1637 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1638 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1639 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1640 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
-/* 1641 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1642 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1643 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1644 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1645 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1646 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
-/* 1647 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1648 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1649 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1650 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
-/* 1651 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1652 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1653 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1654 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
-/* 1655 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1656 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1657 */ _CFFI_OP(_CFFI_OP_POINTER, 2451), // flam_module_hook const *
-/* 1658 */ _CFFI_OP(_CFFI_OP_NOOP, 1553),
-/* 1659 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1660 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
-/* 1661 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 1662 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1663 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1664 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
-/* 1665 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1666 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1667 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
-/* 1668 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1669 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1670 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
-/* 1671 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1672 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1673 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1674 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1626 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
+/* 1627 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 1628 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1629 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
+/* 1630 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 1631 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1632 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1633 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
+/* 1634 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 1635 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1636 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1637 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1638 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1639 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
+/* 1640 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 1641 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1642 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1643 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
+/* 1644 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 1645 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1646 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1647 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1648 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1649 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
+/* 1650 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 1651 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1652 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
+/* 1653 */ _CFFI_OP(_CFFI_OP_POINTER, 2489), // flam_loader *
+/* 1654 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 1655 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1656 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1657 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
+/* 1658 */ _CFFI_OP(_CFFI_OP_POINTER, 2489), // flam_loader const *
+/* 1659 */ _CFFI_OP(_CFFI_OP_POINTER, 80), // int64_t *
+/* 1660 */ _CFFI_OP(_CFFI_OP_NOOP, 1659),
+/* 1661 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1662 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
+/* 1663 */ _CFFI_OP(_CFFI_OP_POINTER, 2491), // flam_module *
+/* 1664 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1665 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1666 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
+/* 1667 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1668 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1669 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1670 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1671 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
+/* 1672 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1673 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1674 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1675 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1676 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
-/* 1677 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1678 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1679 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1680 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1681 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
-/* 1682 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1683 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1684 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1685 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1686 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1687 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1688 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
-/* 1689 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 1690 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1691 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1692 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
-/* 1693 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
-/* 1694 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1695 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1696 */ _CFFI_OP(_CFFI_OP_NOOP, 1572),
-/* 1697 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1698 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_plot *, char const *, char const *, char const *, int32_t)
-/* 1699 */ _CFFI_OP(_CFFI_OP_POINTER, 2455), // flam_plot *
-/* 1700 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1701 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1702 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1703 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1704 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1705 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_plot *, char const *, double const *, size_t, double const *, size_t)
-/* 1706 */ _CFFI_OP(_CFFI_OP_NOOP, 1699),
-/* 1707 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1708 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
-/* 1709 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1710 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
-/* 1711 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1712 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1713 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_profile const *, char const *, int64_t, int32_t, int32_t, char const * *)
-/* 1714 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
-/* 1715 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1716 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1717 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1718 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1719 */ _CFFI_OP(_CFFI_OP_POINTER, 92), // char const * *
-/* 1720 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1721 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_profiler_options const *)
-/* 1722 */ _CFFI_OP(_CFFI_OP_POINTER, 2457), // flam_profiler_options const *
+/* 1676 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
+/* 1677 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1678 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1679 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1680 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1681 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1682 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
+/* 1683 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1684 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1685 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1686 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
+/* 1687 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1688 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1689 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1690 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
+/* 1691 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1693 */ _CFFI_OP(_CFFI_OP_POINTER, 2492), // flam_module_hook const *
+/* 1694 */ _CFFI_OP(_CFFI_OP_NOOP, 1589),
+/* 1695 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1696 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
+/* 1697 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 1698 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1699 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1700 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
+/* 1701 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1702 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1703 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
+/* 1704 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1705 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1706 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
+/* 1707 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1708 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1709 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1710 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1711 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1712 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
+/* 1713 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1714 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1715 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1716 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1717 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
+/* 1718 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1719 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1720 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1721 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1722 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1723 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1724 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, char const *, double)
-/* 1725 */ _CFFI_OP(_CFFI_OP_POINTER, 2458), // flam_progress *
-/* 1726 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1727 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1728 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1729 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, flam_progress_callback const *, double)
-/* 1730 */ _CFFI_OP(_CFFI_OP_NOOP, 1725),
-/* 1731 */ _CFFI_OP(_CFFI_OP_POINTER, 2459), // flam_progress_callback const *
-/* 1732 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1724 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
+/* 1725 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 1726 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1727 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1728 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
+/* 1729 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
+/* 1730 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1731 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1732 */ _CFFI_OP(_CFFI_OP_NOOP, 1608),
 /* 1733 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1734 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int32_t)
-/* 1735 */ _CFFI_OP(_CFFI_OP_NOOP, 1725),
-/* 1736 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1737 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1738 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int32_t, int32_t, double)
-/* 1739 */ _CFFI_OP(_CFFI_OP_NOOP, 1725),
-/* 1740 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1741 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1742 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1743 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1744 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int64_t)
-/* 1745 */ _CFFI_OP(_CFFI_OP_NOOP, 1725),
-/* 1746 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1747 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1748 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_recompute const *, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t, uint64_t *)
-/* 1749 */ _CFFI_OP(_CFFI_OP_POINTER, 2461), // flam_recompute const *
-/* 1750 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1752 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1734 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_plot *, char const *, char const *, char const *, int32_t)
+/* 1735 */ _CFFI_OP(_CFFI_OP_POINTER, 2496), // flam_plot *
+/* 1736 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1737 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1738 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1739 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1740 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1741 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_plot *, char const *, double const *, size_t, double const *, size_t)
+/* 1742 */ _CFFI_OP(_CFFI_OP_NOOP, 1735),
+/* 1743 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1744 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
+/* 1745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1746 */ _CFFI_OP(_CFFI_OP_NOOP, 121),
+/* 1747 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1748 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1749 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_profile const *, char const *, int64_t, int32_t, int32_t, char const * *)
+/* 1750 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
+/* 1751 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1752 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1753 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1754 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1755 */ _CFFI_OP(_CFFI_OP_NOOP, 1553),
+/* 1755 */ _CFFI_OP(_CFFI_OP_POINTER, 92), // char const * *
 /* 1756 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1757 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_saved_hooks const *, uint64_t *)
-/* 1758 */ _CFFI_OP(_CFFI_OP_POINTER, 2463), // flam_saved_hooks const *
-/* 1759 */ _CFFI_OP(_CFFI_OP_NOOP, 1553),
-/* 1760 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
-/* 1762 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 1757 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_profiler_options const *)
+/* 1758 */ _CFFI_OP(_CFFI_OP_POINTER, 2498), // flam_profiler_options const *
+/* 1759 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1760 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, char const *, double)
+/* 1761 */ _CFFI_OP(_CFFI_OP_POINTER, 2499), // flam_progress *
+/* 1762 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
 /* 1763 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1764 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1765 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
-/* 1766 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
-/* 1767 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
-/* 1768 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1765 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, flam_progress_callback const *, double)
+/* 1766 */ _CFFI_OP(_CFFI_OP_NOOP, 1761),
+/* 1767 */ _CFFI_OP(_CFFI_OP_POINTER, 2500), // flam_progress_callback const *
+/* 1768 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1769 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1770 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 1771 */ _CFFI_OP(_CFFI_OP_POINTER, 2465), // flam_state *
-/* 1772 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 1773 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1774 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1775 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
-/* 1776 */ _CFFI_OP(_CFFI_OP_NOOP, 1564),
-/* 1777 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1778 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
-/* 1779 */ _CFFI_OP(_CFFI_OP_NOOP, 1564),
-/* 1780 */ _CFFI_OP(_CFFI_OP_NOOP, 1549),
-/* 1781 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1782 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
-/* 1783 */ _CFFI_OP(_CFFI_OP_NOOP, 1564),
-/* 1784 */ _CFFI_OP(_CFFI_OP_NOOP, 1553),
-/* 1785 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1786 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
-/* 1787 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1788 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1789 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
-/* 1790 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1791 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1770 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int32_t)
+/* 1771 */ _CFFI_OP(_CFFI_OP_NOOP, 1761),
+/* 1772 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1773 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1774 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int32_t, int32_t, double)
+/* 1775 */ _CFFI_OP(_CFFI_OP_NOOP, 1761),
+/* 1776 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1777 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1778 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1779 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1780 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_progress *, int64_t)
+/* 1781 */ _CFFI_OP(_CFFI_OP_NOOP, 1761),
+/* 1782 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1783 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1784 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_recompute const *, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 1785 */ _CFFI_OP(_CFFI_OP_POINTER, 2502), // flam_recompute const *
+/* 1786 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1787 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1788 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1789 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1790 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1791 */ _CFFI_OP(_CFFI_OP_NOOP, 1589),
 /* 1792 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1793 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
-/* 1794 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1795 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1796 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1797 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1798 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1799 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
-/* 1800 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1801 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1802 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1803 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1804 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
-/* 1805 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1806 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1807 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1808 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 1809 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1810 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
-/* 1811 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1812 */ _CFFI_OP(_CFFI_OP_NOOP, 1564),
+/* 1793 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_saved_hooks const *, uint64_t *)
+/* 1794 */ _CFFI_OP(_CFFI_OP_POINTER, 2504), // flam_saved_hooks const *
+/* 1795 */ _CFFI_OP(_CFFI_OP_NOOP, 1589),
+/* 1796 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
+/* 1798 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 1799 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1800 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1801 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
+/* 1802 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 1803 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 1804 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1805 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1806 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
+/* 1807 */ _CFFI_OP(_CFFI_OP_POINTER, 2506), // flam_state *
+/* 1808 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 1809 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1810 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1811 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
+/* 1812 */ _CFFI_OP(_CFFI_OP_NOOP, 1600),
 /* 1813 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1814 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
-/* 1815 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1816 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1814 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
+/* 1815 */ _CFFI_OP(_CFFI_OP_NOOP, 1600),
+/* 1816 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
 /* 1817 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
-/* 1819 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 1820 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
+/* 1819 */ _CFFI_OP(_CFFI_OP_NOOP, 1600),
+/* 1820 */ _CFFI_OP(_CFFI_OP_NOOP, 1589),
 /* 1821 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1822 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
-/* 1823 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1825 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1826 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1827 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1828 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1829 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1830 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1832 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1833 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1834 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1835 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1836 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1822 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
+/* 1823 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1824 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1825 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
+/* 1826 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1827 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1828 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1829 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
+/* 1830 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1832 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1833 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1834 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1835 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
+/* 1836 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
 /* 1837 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1838 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1839 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1840 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1841 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1842 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1845 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1846 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1847 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1848 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1849 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1850 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1851 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1852 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1853 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1854 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1855 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1856 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1857 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1858 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1859 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1860 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1861 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1862 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1863 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1838 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1839 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1840 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
+/* 1841 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1842 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1843 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1844 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 1845 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1846 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 1847 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1848 */ _CFFI_OP(_CFFI_OP_NOOP, 1600),
+/* 1849 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1850 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
+/* 1851 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1852 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1853 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1854 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
+/* 1855 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 1856 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1857 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1858 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
+/* 1859 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1861 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1862 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1863 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
 /* 1864 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1865 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1866 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1867 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1868 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1869 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1870 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1870 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1873 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1874 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1875 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1874 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1875 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1877 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 1878 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1879 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1880 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1881 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1882 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1883 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1884 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1885 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1886 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1887 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1888 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1890 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1891 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1879 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1880 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1881 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1882 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1883 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1884 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1885 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1886 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1887 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1888 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1890 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1891 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1892 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1893 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1894 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1895 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1896 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1897 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1898 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1899 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1900 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1901 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1902 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1903 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1904 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1905 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1906 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1907 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1909 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1910 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1911 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1913 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1914 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1915 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1916 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1917 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1918 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1919 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1920 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1921 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1893 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1894 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1895 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1896 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1897 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1898 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1899 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1900 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1901 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1902 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1903 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1904 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1905 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1906 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1907 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1909 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1910 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1911 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1913 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1914 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1915 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1916 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1917 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1918 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1919 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1920 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1921 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1922 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1923 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1924 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1925 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1926 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1928 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1929 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1930 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1931 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1932 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1933 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1934 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1935 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1936 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1937 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1938 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1939 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1940 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1941 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1942 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1943 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1944 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1945 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1946 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1947 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1948 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1949 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1950 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1951 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1952 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1953 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1954 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1955 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1956 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1957 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1958 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1960 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1961 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1962 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1963 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1964 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1965 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1966 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1967 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1928 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1929 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1930 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1931 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1933 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1934 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1935 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1936 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1937 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1938 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1939 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1940 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1941 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1942 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1943 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1944 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1945 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1946 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1947 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1948 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1949 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1950 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1951 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1952 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1953 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1954 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1955 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1956 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1957 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1958 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1960 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1961 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1962 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1963 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1964 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1965 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1966 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1967 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1968 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1969 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1970 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1971 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1972 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1974 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1975 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1976 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1977 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1978 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1979 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1980 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1981 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1982 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1983 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1984 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1985 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1986 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1987 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1988 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1989 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1990 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 1991 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1992 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1993 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 1994 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 1995 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1996 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1997 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1998 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1970 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1971 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1972 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1974 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1975 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1976 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1977 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1978 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1979 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 1980 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1981 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1982 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1983 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1984 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1985 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1986 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1988 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1989 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1990 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1991 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1992 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1993 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1994 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1995 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1996 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1997 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1998 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1999 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2000 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2001 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 2002 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2003 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2004 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2005 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2006 */ _CFFI_OP(_CFFI_OP_POINTER, 84), // flam_tensor * *
-/* 2007 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2008 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2009 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2010 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor * *, flam_tensor * *)
-/* 2011 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2000 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2001 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2002 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2003 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 2004 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2005 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2006 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2007 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2008 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2009 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2010 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2011 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 2012 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 2013 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2014 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2015 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2016 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2017 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2018 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2019 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2020 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2021 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
-/* 2022 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2014 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2015 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2016 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2017 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2018 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2019 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2020 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2021 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2022 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2023 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2024 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2025 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *)
-/* 2026 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2024 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2025 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2026 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
 /* 2027 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2028 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 2029 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2030 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2031 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2032 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 2033 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2034 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2035 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2036 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2037 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2038 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2039 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2040 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2041 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2042 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2043 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2044 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2045 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2028 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2029 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 2030 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2031 */ _CFFI_OP(_CFFI_OP_POINTER, 84), // flam_tensor * *
+/* 2032 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2033 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2034 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 2035 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2036 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2037 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2038 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2039 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2040 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2041 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2042 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2043 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2044 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2045 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2046 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2047 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2048 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2049 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2050 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2051 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2047 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2048 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2049 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2050 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2051 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const * const *, size_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor * *, flam_tensor * *)
 /* 2052 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2053 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2054 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2053 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2054 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 2055 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2056 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 2057 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2058 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2059 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2060 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2061 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2062 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2063 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2056 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2057 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2058 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2059 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2060 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2061 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2062 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 2063 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2064 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2065 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2066 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2067 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2068 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2069 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2070 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, double, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2071 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2072 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2073 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2065 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2066 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const * const *, size_t, int32_t, int64_t, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 2067 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2068 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2069 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2071 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2072 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2073 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2075 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2076 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2077 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2078 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2079 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, flam_tensor * *, flam_tensor * *)
-/* 2080 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2081 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2082 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2083 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2084 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2085 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2086 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2076 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2077 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2078 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2079 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2080 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2081 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor const *, double, int32_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2082 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2083 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2084 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2085 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2086 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2087 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2088 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2089 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2090 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2091 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2092 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2093 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2094 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2095 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 2088 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2089 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2090 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2091 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2092 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2093 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2094 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2095 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2096 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2097 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2098 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2099 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2101 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2102 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2103 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2106 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2107 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2109 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2111 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2097 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2098 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2099 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2101 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2102 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2103 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2104 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2105 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2106 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2108 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2109 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, double, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2112 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2113 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
 /* 2114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2116 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2117 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2119 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, flam_tensor * *, flam_tensor * *)
-/* 2120 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2122 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2123 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2126 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2129 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2130 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2133 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2137 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2138 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2139 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2141 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2145 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2146 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 2149 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2154 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2155 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2156 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
-/* 2158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 2116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2117 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2118 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2119 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2120 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, flam_tensor * *, flam_tensor * *)
+/* 2121 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2122 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2124 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2125 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2126 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2128 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2129 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2133 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2134 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 2137 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2138 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2140 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2142 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2143 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2144 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2147 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2148 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2150 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2152 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2154 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2157 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2158 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
 /* 2159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
-/* 2161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2162 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2163 */ _CFFI_OP(_CFFI_OP_NOOP, 1623),
-/* 2164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
-/* 2166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2167 */ _CFFI_OP(_CFFI_OP_NOOP, 1549),
-/* 2168 */ _CFFI_OP(_CFFI_OP_NOOP, 1549),
-/* 2169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
-/* 2171 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
-/* 2175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, flam_tensor * *, flam_tensor * *)
+/* 2161 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2163 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2164 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2167 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2170 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2171 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2172 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2173 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2174 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 2176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2178 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2179 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
-/* 2180 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2184 */ _CFFI_OP(_CFFI_OP_NOOP, 1553),
-/* 2185 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2186 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
-/* 2187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2188 */ _CFFI_OP(_CFFI_OP_NOOP, 1623),
-/* 2189 */ _CFFI_OP(_CFFI_OP_NOOP, 1623),
-/* 2190 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2191 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
-/* 2192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2193 */ _CFFI_OP(_CFFI_OP_NOOP, 1553),
-/* 2194 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2195 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
-/* 2196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2198 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2199 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 2200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2201 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 2203 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 2204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, char const *, char const *, char const *)
-/* 2206 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2207 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2208 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2209 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2178 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2179 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2182 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2186 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2187 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2188 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2189 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 2190 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2191 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2195 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2196 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 2199 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 2202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2203 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2204 */ _CFFI_OP(_CFFI_OP_NOOP, 1659),
+/* 2205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
+/* 2207 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2208 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 2209 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
 /* 2210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
-/* 2212 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2213 */ _CFFI_OP(_CFFI_OP_NOOP, 1572),
+/* 2211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 2212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2214 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2215 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t)
-/* 2216 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2217 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 2218 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2215 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
+/* 2216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2218 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 2219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 2221 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2222 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 2223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2224 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 2227 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2228 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 2229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2230 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2232 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2233 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 2234 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2235 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2236 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2237 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2238 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 2239 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2240 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2241 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2242 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
-/* 2243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, void * *)
-/* 2245 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2246 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2247 */ _CFFI_OP(_CFFI_OP_POINTER, 419), // void * *
-/* 2248 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2249 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 2250 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2251 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
-/* 2252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2253 */ _CFFI_OP(_CFFI_OP_POINTER, 2415), // flam_tensor_list * *
-/* 2254 */ _CFFI_OP(_CFFI_OP_NOOP, 2247),
+/* 2220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 2221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2225 */ _CFFI_OP(_CFFI_OP_NOOP, 1589),
+/* 2226 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2227 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 2228 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2229 */ _CFFI_OP(_CFFI_OP_NOOP, 1659),
+/* 2230 */ _CFFI_OP(_CFFI_OP_NOOP, 1659),
+/* 2231 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2232 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 2233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2234 */ _CFFI_OP(_CFFI_OP_NOOP, 1589),
+/* 2235 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
+/* 2237 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 2241 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2242 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 2244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 2245 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2246 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, char const *, char const *, char const *)
+/* 2247 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2248 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2249 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2250 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2251 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2252 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
+/* 2253 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2254 */ _CFFI_OP(_CFFI_OP_NOOP, 1608),
 /* 2255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
+/* 2256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t)
 /* 2257 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2258 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 2259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 2260 */ _CFFI_OP(_CFFI_OP_NOOP, 1572),
-/* 2261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, void *, flam_tensor * *)
-/* 2263 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2264 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2265 */ _CFFI_OP(_CFFI_OP_NOOP, 2006),
+/* 2260 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2261 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 2262 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2263 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2265 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
 /* 2266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 2268 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2269 */ _CFFI_OP(_CFFI_OP_FUNCTION, 119), // int64_t const *()(flam_tensor const *)
-/* 2270 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_dataset const *)
-/* 2273 */ _CFFI_OP(_CFFI_OP_POINTER, 2438), // flam_dataset const *
-/* 2274 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2275 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_loader const *)
-/* 2276 */ _CFFI_OP(_CFFI_OP_NOOP, 1622),
-/* 2277 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2278 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_module const *)
-/* 2279 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 2280 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2281 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_node const *, size_t)
-/* 2282 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 2283 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 2268 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2269 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 2270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2271 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2272 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2273 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2274 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 2275 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2276 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2277 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 2280 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2281 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2282 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2283 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
 /* 2284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_progress const *)
-/* 2286 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
-/* 2287 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2288 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_stream const *)
-/* 2289 */ _CFFI_OP(_CFFI_OP_NOOP, 1564),
-/* 2290 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2291 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_tensor const *)
-/* 2292 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2293 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2294 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_tensor const *, int64_t)
-/* 2295 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 2297 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(int32_t)
-/* 2299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2300 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2301 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(void *)
-/* 2302 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 2305 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 2306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 2308 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, void * *)
+/* 2286 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2287 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2288 */ _CFFI_OP(_CFFI_OP_POINTER, 419), // void * *
+/* 2289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 2291 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2292 */ _CFFI_OP(_CFFI_OP_NOOP, 119),
+/* 2293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2294 */ _CFFI_OP(_CFFI_OP_POINTER, 2456), // flam_tensor_list * *
+/* 2295 */ _CFFI_OP(_CFFI_OP_NOOP, 2288),
+/* 2296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
+/* 2298 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 2300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2301 */ _CFFI_OP(_CFFI_OP_NOOP, 1608),
+/* 2302 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2303 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, void *, flam_tensor * *)
+/* 2304 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2305 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2306 */ _CFFI_OP(_CFFI_OP_NOOP, 2031),
+/* 2307 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
 /* 2309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
-/* 2311 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
+/* 2310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 119), // int64_t const *()(flam_tensor const *)
+/* 2311 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
 /* 2312 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2313 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 2314 */ _CFFI_OP(_CFFI_OP_NOOP, 31),
+/* 2313 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_dataset const *)
+/* 2314 */ _CFFI_OP(_CFFI_OP_POINTER, 2479), // flam_dataset const *
 /* 2315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 2317 */ _CFFI_OP(_CFFI_OP_NOOP, 1419),
+/* 2316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_loader const *)
+/* 2317 */ _CFFI_OP(_CFFI_OP_NOOP, 1658),
 /* 2318 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2481), // uint32_t()(void)
-/* 2320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(char const *)
-/* 2322 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_generator *)
-/* 2325 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 2326 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2327 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_generator const *)
-/* 2328 */ _CFFI_OP(_CFFI_OP_NOOP, 1588),
-/* 2329 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2330 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_module const *)
-/* 2331 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 2332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_node const *)
-/* 2334 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 2335 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2336 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(int32_t)
-/* 2337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_module const *)
+/* 2320 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2321 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2322 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_node const *, size_t)
+/* 2323 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 2325 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2326 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_progress const *)
+/* 2327 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
+/* 2328 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2329 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_stream const *)
+/* 2330 */ _CFFI_OP(_CFFI_OP_NOOP, 1600),
+/* 2331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_tensor const *)
+/* 2333 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2334 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2335 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(flam_tensor const *, int64_t)
+/* 2336 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 2338 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2339 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(void)
-/* 2340 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2341 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(flam_stream const *)
-/* 2342 */ _CFFI_OP(_CFFI_OP_NOOP, 1564),
-/* 2343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(flam_tensor const *)
-/* 2345 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
-/* 2346 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2347 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(void)
-/* 2348 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2349 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(char const *, void *, void(*)(void *))
-/* 2350 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
-/* 2351 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2352 */ _CFFI_OP(_CFFI_OP_NOOP, 1501),
+/* 2339 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(int32_t)
+/* 2340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 80), // int64_t()(void *)
+/* 2343 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2345 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 2346 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 2349 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2350 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
+/* 2352 */ _CFFI_OP(_CFFI_OP_NOOP, 47),
 /* 2353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_dataset *)
-/* 2355 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 2354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 2355 */ _CFFI_OP(_CFFI_OP_NOOP, 31),
 /* 2356 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2357 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_error *)
-/* 2358 */ _CFFI_OP(_CFFI_OP_POINTER, 2440), // flam_error *
+/* 2357 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 2358 */ _CFFI_OP(_CFFI_OP_NOOP, 1455),
 /* 2359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_event *)
-/* 2361 */ _CFFI_OP(_CFFI_OP_NOOP, 1563),
-/* 2362 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2363 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_format_options *)
-/* 2364 */ _CFFI_OP(_CFFI_OP_POINTER, 2442), // flam_format_options *
-/* 2365 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2366 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_generator *)
-/* 2367 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
-/* 2368 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2369 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_grad_scaler *)
-/* 2370 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
-/* 2371 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2372 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_hook *)
-/* 2373 */ _CFFI_OP(_CFFI_OP_POINTER, 2446), // flam_hook *
-/* 2374 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2375 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_loader_options *)
-/* 2376 */ _CFFI_OP(_CFFI_OP_POINTER, 2449), // flam_loader_options *
-/* 2377 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2378 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_module *)
-/* 2379 */ _CFFI_OP(_CFFI_OP_NOOP, 1627),
-/* 2380 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2381 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_node *)
-/* 2382 */ _CFFI_OP(_CFFI_OP_POINTER, 2453), // flam_node *
-/* 2383 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2384 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_optimizer *)
-/* 2385 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
-/* 2386 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2387 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_plot *)
-/* 2388 */ _CFFI_OP(_CFFI_OP_NOOP, 1699),
+/* 2360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2522), // uint32_t()(void)
+/* 2361 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2362 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(char const *)
+/* 2363 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2364 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_generator *)
+/* 2366 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 2367 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2368 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_generator const *)
+/* 2369 */ _CFFI_OP(_CFFI_OP_NOOP, 1624),
+/* 2370 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2371 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_module const *)
+/* 2372 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 2373 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2374 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(flam_node const *)
+/* 2375 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 2376 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2377 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(int32_t)
+/* 2378 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 452), // uint64_t()(void)
+/* 2381 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2382 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(flam_stream const *)
+/* 2383 */ _CFFI_OP(_CFFI_OP_NOOP, 1600),
+/* 2384 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2385 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(flam_tensor const *)
+/* 2386 */ _CFFI_OP(_CFFI_OP_NOOP, 35),
+/* 2387 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2388 */ _CFFI_OP(_CFFI_OP_FUNCTION, 419), // void *()(void)
 /* 2389 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2390 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_profile *)
-/* 2391 */ _CFFI_OP(_CFFI_OP_POINTER, 2456), // flam_profile *
-/* 2392 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2393 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_profiler_options *)
-/* 2394 */ _CFFI_OP(_CFFI_OP_POINTER, 2457), // flam_profiler_options *
-/* 2395 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2396 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_progress *)
-/* 2397 */ _CFFI_OP(_CFFI_OP_NOOP, 1725),
-/* 2398 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2399 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_saved *)
-/* 2400 */ _CFFI_OP(_CFFI_OP_POINTER, 2462), // flam_saved *
-/* 2401 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_scheduler *)
-/* 2403 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
-/* 2404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_state *)
-/* 2406 */ _CFFI_OP(_CFFI_OP_NOOP, 1771),
-/* 2407 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_stream *)
-/* 2409 */ _CFFI_OP(_CFFI_OP_POINTER, 2466), // flam_stream *
-/* 2410 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2411 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_tensor *)
-/* 2412 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
-/* 2413 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2414 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(flam_tensor_list *)
-/* 2415 */ _CFFI_OP(_CFFI_OP_POINTER, 2468), // flam_tensor_list *
-/* 2416 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2417 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(int32_t)
-/* 2418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2419 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2420 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(int32_t, int32_t)
-/* 2421 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 2423 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2424 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(uint64_t)
-/* 2425 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 2426 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2427 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(void *)
-/* 2428 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2429 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2430 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(void *, void *)
-/* 2431 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
-/* 2432 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2390 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(char const *, void *, void(*)(void *))
+/* 2391 */ _CFFI_OP(_CFFI_OP_NOOP, 92),
+/* 2392 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2393 */ _CFFI_OP(_CFFI_OP_NOOP, 1537),
+/* 2394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_dataset *)
+/* 2396 */ _CFFI_OP(_CFFI_OP_NOOP, 88),
+/* 2397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_error *)
+/* 2399 */ _CFFI_OP(_CFFI_OP_POINTER, 2481), // flam_error *
+/* 2400 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2401 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_event *)
+/* 2402 */ _CFFI_OP(_CFFI_OP_NOOP, 1599),
+/* 2403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_format_options *)
+/* 2405 */ _CFFI_OP(_CFFI_OP_POINTER, 2483), // flam_format_options *
+/* 2406 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2407 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_generator *)
+/* 2408 */ _CFFI_OP(_CFFI_OP_NOOP, 499),
+/* 2409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_grad_scaler *)
+/* 2411 */ _CFFI_OP(_CFFI_OP_NOOP, 447),
+/* 2412 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_hook *)
+/* 2414 */ _CFFI_OP(_CFFI_OP_POINTER, 2487), // flam_hook *
+/* 2415 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2416 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_loader_options *)
+/* 2417 */ _CFFI_OP(_CFFI_OP_POINTER, 2490), // flam_loader_options *
+/* 2418 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2419 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_module *)
+/* 2420 */ _CFFI_OP(_CFFI_OP_NOOP, 1663),
+/* 2421 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2422 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_node *)
+/* 2423 */ _CFFI_OP(_CFFI_OP_POINTER, 2494), // flam_node *
+/* 2424 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2425 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_optimizer *)
+/* 2426 */ _CFFI_OP(_CFFI_OP_NOOP, 321),
+/* 2427 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2428 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_plot *)
+/* 2429 */ _CFFI_OP(_CFFI_OP_NOOP, 1735),
+/* 2430 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2431 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_profile *)
+/* 2432 */ _CFFI_OP(_CFFI_OP_POINTER, 2497), // flam_profile *
 /* 2433 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2434 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2483), // void()(void)
-/* 2435 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 2436 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 2437 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 2438 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 2439 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 2440 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 2441 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 2442 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 2443 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 2444 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 2445 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 2446 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 2447 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 2448 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 2449 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 2450 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 2451 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 2452 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 2453 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 2454 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 2455 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
-/* 2456 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
-/* 2457 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
-/* 2458 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
-/* 2459 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
-/* 2460 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
-/* 2461 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_recompute
-/* 2462 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_saved
-/* 2463 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_saved_hooks
-/* 2464 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_scheduler
-/* 2465 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_state
-/* 2466 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_stream
-/* 2467 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 30), // flam_tensor
-/* 2468 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 31), // flam_tensor_list
-/* 2469 */ _CFFI_OP(_CFFI_OP_POINTER, 2205), // int32_t(*)(void *, char const *, char const *, char const *)
-/* 2470 */ _CFFI_OP(_CFFI_OP_POINTER, 2211), // int32_t(*)(void *, double *)
-/* 2471 */ _CFFI_OP(_CFFI_OP_POINTER, 2215), // int32_t(*)(void *, flam_tensor const * const *, size_t)
-/* 2472 */ _CFFI_OP(_CFFI_OP_POINTER, 2220), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 2473 */ _CFFI_OP(_CFFI_OP_POINTER, 2226), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 2474 */ _CFFI_OP(_CFFI_OP_POINTER, 2233), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 2475 */ _CFFI_OP(_CFFI_OP_POINTER, 2238), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 2476 */ _CFFI_OP(_CFFI_OP_POINTER, 2244), // int32_t(*)(void *, flam_tensor const *, void * *)
-/* 2477 */ _CFFI_OP(_CFFI_OP_POINTER, 2249), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 2478 */ _CFFI_OP(_CFFI_OP_POINTER, 2256), // int32_t(*)(void *, int64_t, size_t, double *)
-/* 2479 */ _CFFI_OP(_CFFI_OP_POINTER, 2262), // int32_t(*)(void *, void *, flam_tensor * *)
-/* 2480 */ _CFFI_OP(_CFFI_OP_POINTER, 2301), // int64_t(*)(void *)
-/* 2481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 2482 */ _CFFI_OP(_CFFI_OP_POINTER, 2430), // void(*)(void *, void *)
-/* 2483 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 2434 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_profiler_options *)
+/* 2435 */ _CFFI_OP(_CFFI_OP_POINTER, 2498), // flam_profiler_options *
+/* 2436 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2437 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_progress *)
+/* 2438 */ _CFFI_OP(_CFFI_OP_NOOP, 1761),
+/* 2439 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2440 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_saved *)
+/* 2441 */ _CFFI_OP(_CFFI_OP_POINTER, 2503), // flam_saved *
+/* 2442 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2443 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_scheduler *)
+/* 2444 */ _CFFI_OP(_CFFI_OP_NOOP, 393),
+/* 2445 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2446 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_state *)
+/* 2447 */ _CFFI_OP(_CFFI_OP_NOOP, 1807),
+/* 2448 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_stream *)
+/* 2450 */ _CFFI_OP(_CFFI_OP_POINTER, 2507), // flam_stream *
+/* 2451 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2452 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_tensor *)
+/* 2453 */ _CFFI_OP(_CFFI_OP_NOOP, 84),
+/* 2454 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2455 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(flam_tensor_list *)
+/* 2456 */ _CFFI_OP(_CFFI_OP_POINTER, 2509), // flam_tensor_list *
+/* 2457 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2458 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(int32_t)
+/* 2459 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2460 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2461 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(int32_t, int32_t)
+/* 2462 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2463 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 2464 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2465 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(uint64_t)
+/* 2466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 2467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(void *)
+/* 2469 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2470 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2471 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(void *, void *)
+/* 2472 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2473 */ _CFFI_OP(_CFFI_OP_NOOP, 419),
+/* 2474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2524), // void()(void)
+/* 2476 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 2477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 2478 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 2479 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 2480 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 2481 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 2482 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 2483 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 2484 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 2485 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 2486 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 2487 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 2488 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 2489 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 2490 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 2491 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 2492 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 2493 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 2494 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 2495 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 2496 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
+/* 2497 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
+/* 2498 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
+/* 2499 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
+/* 2500 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
+/* 2501 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
+/* 2502 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_recompute
+/* 2503 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_saved
+/* 2504 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_saved_hooks
+/* 2505 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_scheduler
+/* 2506 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_state
+/* 2507 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_stream
+/* 2508 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 30), // flam_tensor
+/* 2509 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 31), // flam_tensor_list
+/* 2510 */ _CFFI_OP(_CFFI_OP_POINTER, 2246), // int32_t(*)(void *, char const *, char const *, char const *)
+/* 2511 */ _CFFI_OP(_CFFI_OP_POINTER, 2252), // int32_t(*)(void *, double *)
+/* 2512 */ _CFFI_OP(_CFFI_OP_POINTER, 2256), // int32_t(*)(void *, flam_tensor const * const *, size_t)
+/* 2513 */ _CFFI_OP(_CFFI_OP_POINTER, 2261), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 2514 */ _CFFI_OP(_CFFI_OP_POINTER, 2267), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 2515 */ _CFFI_OP(_CFFI_OP_POINTER, 2274), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 2516 */ _CFFI_OP(_CFFI_OP_POINTER, 2279), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 2517 */ _CFFI_OP(_CFFI_OP_POINTER, 2285), // int32_t(*)(void *, flam_tensor const *, void * *)
+/* 2518 */ _CFFI_OP(_CFFI_OP_POINTER, 2290), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 2519 */ _CFFI_OP(_CFFI_OP_POINTER, 2297), // int32_t(*)(void *, int64_t, size_t, double *)
+/* 2520 */ _CFFI_OP(_CFFI_OP_POINTER, 2303), // int32_t(*)(void *, void *, flam_tensor * *)
+/* 2521 */ _CFFI_OP(_CFFI_OP_POINTER, 2342), // int64_t(*)(void *)
+/* 2522 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 2523 */ _CFFI_OP(_CFFI_OP_POINTER, 2471), // void(*)(void *, void *)
+/* 2524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_closure_call =
@@ -5189,19 +5234,19 @@ _cffi_f_flam_adaptive_max_pool1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5270,19 +5315,19 @@ _cffi_f_flam_adaptive_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5351,19 +5396,19 @@ _cffi_f_flam_adaptive_max_pool3d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7016,10 +7061,10 @@ _cffi_f_flam_affine_grid(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1008), arg3, (char **)&x3);
+      _cffi_type(1028), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int32_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1008), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1028), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7619,19 +7664,19 @@ _cffi_f_flam_aminmax(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8303,6 +8348,104 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_as_strided _cffi_d_flam_as_strided
+#endif
+
+static flam_tensor * _cffi_d_flam_as_strided_scatter(flam_tensor const * x0, flam_tensor const * x1, int64_t const * x2, size_t x3, int64_t const * x4, size_t x5, int64_t const * x6)
+{
+  return flam_as_strided_scatter(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_as_strided_scatter(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int64_t const * x4;
+  size_t x5;
+  int64_t const * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_as_strided_scatter", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(119), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(119), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(119), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(119), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(119), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(119), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_as_strided_scatter(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_as_strided_scatter _cffi_d_flam_as_strided_scatter
 #endif
 
 static flam_optimizer * _cffi_d_flam_asgd_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7)
@@ -9533,10 +9676,10 @@ _cffi_f_flam_autocast_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1553), arg4, (char **)&x4);
+      _cffi_type(1589), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1553), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1589), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10510,6 +10653,434 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_bernoulli_ _cffi_d_flam_bernoulli_
+#endif
+
+static flam_tensor * _cffi_d_flam_bernoulli_out(flam_tensor const * x0, flam_generator * x1, flam_tensor * x2)
+{
+  return flam_bernoulli_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bernoulli_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_generator * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_bernoulli_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(499), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(499), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bernoulli_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bernoulli_out _cffi_d_flam_bernoulli_out
+#endif
+
+static flam_tensor * _cffi_d_flam_bessel_j0(flam_tensor const * x0)
+{
+  return flam_bessel_j0(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bessel_j0(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bessel_j0(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bessel_j0 _cffi_d_flam_bessel_j0
+#endif
+
+static flam_tensor * _cffi_d_flam_bessel_j0_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_bessel_j0_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bessel_j0_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_bessel_j0_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bessel_j0_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bessel_j0_out _cffi_d_flam_bessel_j0_out
+#endif
+
+static flam_tensor * _cffi_d_flam_bessel_j1(flam_tensor const * x0)
+{
+  return flam_bessel_j1(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bessel_j1(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bessel_j1(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bessel_j1 _cffi_d_flam_bessel_j1
+#endif
+
+static flam_tensor * _cffi_d_flam_bessel_j1_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_bessel_j1_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bessel_j1_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_bessel_j1_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bessel_j1_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bessel_j1_out _cffi_d_flam_bessel_j1_out
+#endif
+
+static flam_tensor * _cffi_d_flam_bessel_y0(flam_tensor const * x0)
+{
+  return flam_bessel_y0(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bessel_y0(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bessel_y0(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bessel_y0 _cffi_d_flam_bessel_y0
+#endif
+
+static flam_tensor * _cffi_d_flam_bessel_y0_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_bessel_y0_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bessel_y0_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_bessel_y0_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bessel_y0_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bessel_y0_out _cffi_d_flam_bessel_y0_out
+#endif
+
+static flam_tensor * _cffi_d_flam_bessel_y1(flam_tensor const * x0)
+{
+  return flam_bessel_y1(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bessel_y1(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bessel_y1(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bessel_y1 _cffi_d_flam_bessel_y1
+#endif
+
+static flam_tensor * _cffi_d_flam_bessel_y1_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_bessel_y1_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bessel_y1_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_bessel_y1_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bessel_y1_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bessel_y1_out _cffi_d_flam_bessel_y1_out
 #endif
 
 static flam_tensor * _cffi_d_flam_bilinear(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, flam_tensor const * x3)
@@ -11986,7 +12557,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12359,6 +12930,71 @@ _cffi_f_flam_cat_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_cat_out _cffi_d_flam_cat_out
+#endif
+
+static flam_tensor * _cffi_d_flam_cauchy_(flam_tensor * x0, double x1, double x2, flam_generator * x3)
+{
+  return flam_cauchy_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cauchy_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  double x2;
+  flam_generator * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cauchy_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(499), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(499), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cauchy_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cauchy_ _cffi_d_flam_cauchy_
 #endif
 
 static flam_tensor * _cffi_d_flam_cdist(flam_tensor const * x0, flam_tensor const * x1, double x2, int32_t x3)
@@ -12737,6 +13373,474 @@ _cffi_f_flam_channel_shuffle(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_channel_shuffle _cffi_d_flam_channel_shuffle
 #endif
 
+static flam_tensor * _cffi_d_flam_chebyshev_polynomial_t(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_chebyshev_polynomial_t(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chebyshev_polynomial_t(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_chebyshev_polynomial_t", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chebyshev_polynomial_t(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chebyshev_polynomial_t _cffi_d_flam_chebyshev_polynomial_t
+#endif
+
+static flam_tensor * _cffi_d_flam_chebyshev_polynomial_t_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_chebyshev_polynomial_t_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chebyshev_polynomial_t_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_chebyshev_polynomial_t_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chebyshev_polynomial_t_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chebyshev_polynomial_t_out _cffi_d_flam_chebyshev_polynomial_t_out
+#endif
+
+static flam_tensor * _cffi_d_flam_chebyshev_polynomial_u(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_chebyshev_polynomial_u(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chebyshev_polynomial_u(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_chebyshev_polynomial_u", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chebyshev_polynomial_u(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chebyshev_polynomial_u _cffi_d_flam_chebyshev_polynomial_u
+#endif
+
+static flam_tensor * _cffi_d_flam_chebyshev_polynomial_u_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_chebyshev_polynomial_u_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chebyshev_polynomial_u_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_chebyshev_polynomial_u_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chebyshev_polynomial_u_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chebyshev_polynomial_u_out _cffi_d_flam_chebyshev_polynomial_u_out
+#endif
+
+static flam_tensor * _cffi_d_flam_chebyshev_polynomial_v(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_chebyshev_polynomial_v(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chebyshev_polynomial_v(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_chebyshev_polynomial_v", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chebyshev_polynomial_v(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chebyshev_polynomial_v _cffi_d_flam_chebyshev_polynomial_v
+#endif
+
+static flam_tensor * _cffi_d_flam_chebyshev_polynomial_v_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_chebyshev_polynomial_v_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chebyshev_polynomial_v_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_chebyshev_polynomial_v_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chebyshev_polynomial_v_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chebyshev_polynomial_v_out _cffi_d_flam_chebyshev_polynomial_v_out
+#endif
+
+static flam_tensor * _cffi_d_flam_chebyshev_polynomial_w(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_chebyshev_polynomial_w(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chebyshev_polynomial_w(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_chebyshev_polynomial_w", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chebyshev_polynomial_w(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chebyshev_polynomial_w _cffi_d_flam_chebyshev_polynomial_w
+#endif
+
+static flam_tensor * _cffi_d_flam_chebyshev_polynomial_w_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_chebyshev_polynomial_w_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chebyshev_polynomial_w_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_chebyshev_polynomial_w_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chebyshev_polynomial_w_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chebyshev_polynomial_w_out _cffi_d_flam_chebyshev_polynomial_w_out
+#endif
+
 static int32_t _cffi_d_flam_checkpoint_push(flam_recompute const * x0, flam_tensor const * const * x1, size_t x2, int32_t x3, int32_t x4, int32_t x5, uint64_t * x6)
 {
   return flam_checkpoint_push(x0, x1, x2, x3, x4, x5, x6);
@@ -12768,10 +13872,10 @@ _cffi_f_flam_checkpoint_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1749), arg0, (char **)&x0);
+      _cffi_type(1785), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_recompute const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1749), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1785), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12802,10 +13906,10 @@ _cffi_f_flam_checkpoint_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1553), arg6, (char **)&x6);
+      _cffi_type(1589), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1553), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1589), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12871,7 +13975,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15845,19 +16949,19 @@ _cffi_f_flam_cummax(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg2, (char **)&x2);
+      _cffi_type(2031), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15915,19 +17019,19 @@ _cffi_f_flam_cummin(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg2, (char **)&x2);
+      _cffi_type(2031), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16639,10 +17743,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2273), arg0, (char **)&x0);
+      _cffi_type(2314), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2273), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2314), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16922,19 +18026,19 @@ _cffi_f_flam_device_capability(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1549), arg1, (char **)&x1);
+      _cffi_type(1585), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1549), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1549), arg2, (char **)&x2);
+      _cffi_type(1585), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1549), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17141,19 +18245,19 @@ _cffi_f_flam_device_memory_info(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1623), arg1, (char **)&x1);
+      _cffi_type(1659), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1623), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1659), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1623), arg2, (char **)&x2);
+      _cffi_type(1659), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1623), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1659), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17293,10 +18397,10 @@ _cffi_f_flam_device_parse(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1549), arg1, (char **)&x1);
+      _cffi_type(1585), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1549), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17341,10 +18445,10 @@ _cffi_f_flam_device_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1553), arg1, (char **)&x1);
+      _cffi_type(1589), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1553), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1589), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18634,7 +19738,7 @@ _cffi_f_flam_dsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18693,7 +19797,7 @@ _cffi_f_flam_dsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19242,6 +20346,97 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_empty_strided _cffi_d_flam_empty_strided
 #endif
 
+static flam_tensor * _cffi_d_flam_entr(flam_tensor const * x0)
+{
+  return flam_entr(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_entr(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_entr(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_entr _cffi_d_flam_entr
+#endif
+
+static flam_tensor * _cffi_d_flam_entr_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_entr_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_entr_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_entr_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_entr_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_entr_out _cffi_d_flam_entr_out
+#endif
+
 static flam_tensor * _cffi_d_flam_eq(flam_tensor const * x0, flam_tensor const * x1)
 {
   return flam_eq(x0, x1);
@@ -19670,6 +20865,97 @@ _cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_erfc_out _cffi_d_flam_erfc_out
 #endif
 
+static flam_tensor * _cffi_d_flam_erfcx(flam_tensor const * x0)
+{
+  return flam_erfcx(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_erfcx(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_erfcx(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_erfcx _cffi_d_flam_erfcx
+#endif
+
+static flam_tensor * _cffi_d_flam_erfcx_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_erfcx_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_erfcx_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_erfcx_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_erfcx_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_erfcx_out _cffi_d_flam_erfcx_out
+#endif
+
 static flam_tensor * _cffi_d_flam_erfinv(flam_tensor const * x0)
 {
   return flam_erfinv(x0);
@@ -19990,10 +21276,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2358), arg0, (char **)&x0);
+      _cffi_type(2399), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2358), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2399), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20026,10 +21312,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2358), arg0, (char **)&x0);
+      _cffi_type(2399), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2358), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2399), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20087,7 +21373,7 @@ _cffi_f_flam_error_set(PyObject *self, PyObject *args)
       return NULL;
   }
 
-  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(1501));
+  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(1537));
   if (x2 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -20125,7 +21411,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2358));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2399));
   return pyresult;
 }
 #else
@@ -20147,10 +21433,10 @@ _cffi_f_flam_event_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1567), arg0, (char **)&x0);
+      _cffi_type(1603), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1567), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1603), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20193,28 +21479,28 @@ _cffi_f_flam_event_elapsed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1567), arg0, (char **)&x0);
+      _cffi_type(1603), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1567), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1603), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1567), arg1, (char **)&x1);
+      _cffi_type(1603), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1567), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1603), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1572), arg2, (char **)&x2);
+      _cffi_type(1608), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1572), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1608), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20267,7 +21553,7 @@ _cffi_f_flam_event_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1563));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1599));
   return pyresult;
 }
 #else
@@ -20295,19 +21581,19 @@ _cffi_f_flam_event_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1567), arg0, (char **)&x0);
+      _cffi_type(1603), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1567), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1603), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1549), arg1, (char **)&x1);
+      _cffi_type(1585), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1549), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20348,19 +21634,19 @@ _cffi_f_flam_event_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1563), arg0, (char **)&x0);
+      _cffi_type(1599), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1563), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1599), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg1, (char **)&x1);
+      _cffi_type(1600), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20393,10 +21679,10 @@ _cffi_f_flam_event_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1563), arg0, (char **)&x0);
+      _cffi_type(1599), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1563), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1599), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20429,10 +21715,10 @@ _cffi_f_flam_event_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1563), arg0, (char **)&x0);
+      _cffi_type(1599), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1563), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1599), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22527,10 +23813,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2364), arg0, (char **)&x0);
+      _cffi_type(2405), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2364), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2405), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22756,19 +24042,19 @@ _cffi_f_flam_fractional_max_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg6, (char **)&x6);
+      _cffi_type(2031), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg7, (char **)&x7);
+      _cffi_type(2031), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22865,19 +24151,19 @@ _cffi_f_flam_fractional_max_pool3d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg6, (char **)&x6);
+      _cffi_type(2031), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg7, (char **)&x7);
+      _cffi_type(2031), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22989,6 +24275,70 @@ _cffi_f_flam_frame_push(PyObject *self, PyObject *noarg)
 }
 #else
 #  define _cffi_f_flam_frame_push _cffi_d_flam_frame_push
+#endif
+
+static int32_t _cffi_d_flam_frexp(flam_tensor const * x0, flam_tensor * * x1, flam_tensor * * x2)
+{
+  return flam_frexp(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_frexp(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * * x1;
+  flam_tensor * * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_frexp", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(2031), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(2031), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_frexp(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_frexp _cffi_d_flam_frexp
 #endif
 
 static flam_tensor * _cffi_d_flam_full(int64_t const * x0, size_t x1, flam_tensor const * x2, int32_t x3, int32_t x4, int32_t x5)
@@ -23174,10 +24524,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1505), arg0, (char **)&x0);
+      _cffi_type(1541), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_function const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1505), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1541), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23241,7 +24591,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23488,6 +24838,176 @@ _cffi_f_flam_gaussian_nll_loss(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_gaussian_nll_loss _cffi_d_flam_gaussian_nll_loss
+#endif
+
+static flam_tensor * _cffi_d_flam_gcd(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_gcd(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_gcd(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_gcd", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_gcd(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_gcd _cffi_d_flam_gcd
+#endif
+
+static flam_tensor * _cffi_d_flam_gcd_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_gcd_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_gcd_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_gcd_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_gcd_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_gcd_ _cffi_d_flam_gcd_
+#endif
+
+static flam_tensor * _cffi_d_flam_gcd_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_gcd_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_gcd_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_gcd_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_gcd_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_gcd_out _cffi_d_flam_gcd_out
 #endif
 
 static flam_tensor * _cffi_d_flam_ge(flam_tensor const * x0, flam_tensor const * x1)
@@ -23753,10 +25273,10 @@ _cffi_f_flam_generator_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1588), arg0, (char **)&x0);
+      _cffi_type(1624), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1588), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1624), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23791,10 +25311,10 @@ _cffi_f_flam_generator_initial_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1588), arg0, (char **)&x0);
+      _cffi_type(1624), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1588), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1624), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23907,10 +25427,10 @@ _cffi_f_flam_generator_offset(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1588), arg0, (char **)&x0);
+      _cffi_type(1624), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1588), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1624), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24056,6 +25576,65 @@ _cffi_f_flam_generator_set_state(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_generator_set_state _cffi_d_flam_generator_set_state
+#endif
+
+static flam_tensor * _cffi_d_flam_geometric_(flam_tensor * x0, double x1, flam_generator * x2)
+{
+  return flam_geometric_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_geometric_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  flam_generator * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_geometric_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(499), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(499), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_geometric_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_geometric_ _cffi_d_flam_geometric_
 #endif
 
 static int32_t _cffi_d_flam_get_default_device(void)
@@ -24914,10 +26493,10 @@ _cffi_f_flam_grid_sample(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1008), arg4, (char **)&x4);
+      _cffi_type(1028), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int32_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1008), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1028), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25120,19 +26699,19 @@ _cffi_f_flam_gru(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg11, (char **)&x11);
+      _cffi_type(2031), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg12, (char **)&x12);
+      _cffi_type(2031), arg12, (char **)&x12);
   if (datasize != 0) {
     x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg12, (char **)&x12,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg12, (char **)&x12,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25963,6 +27542,240 @@ _cffi_f_flam_heaviside_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_heaviside_out _cffi_d_flam_heaviside_out
 #endif
 
+static flam_tensor * _cffi_d_flam_hermite_polynomial_h(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_hermite_polynomial_h(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hermite_polynomial_h(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_hermite_polynomial_h", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hermite_polynomial_h(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hermite_polynomial_h _cffi_d_flam_hermite_polynomial_h
+#endif
+
+static flam_tensor * _cffi_d_flam_hermite_polynomial_h_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_hermite_polynomial_h_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hermite_polynomial_h_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_hermite_polynomial_h_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hermite_polynomial_h_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hermite_polynomial_h_out _cffi_d_flam_hermite_polynomial_h_out
+#endif
+
+static flam_tensor * _cffi_d_flam_hermite_polynomial_he(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_hermite_polynomial_he(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hermite_polynomial_he(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_hermite_polynomial_he", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hermite_polynomial_he(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hermite_polynomial_he _cffi_d_flam_hermite_polynomial_he
+#endif
+
+static flam_tensor * _cffi_d_flam_hermite_polynomial_he_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_hermite_polynomial_he_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hermite_polynomial_he_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_hermite_polynomial_he_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hermite_polynomial_he_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hermite_polynomial_he_out _cffi_d_flam_hermite_polynomial_he_out
+#endif
+
 static flam_tensor * _cffi_d_flam_hinge_embedding_loss(flam_tensor const * x0, flam_tensor const * x1, double x2, int32_t x3)
 {
   return flam_hinge_embedding_loss(x0, x1, x2, x3);
@@ -26041,10 +27854,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2373), arg0, (char **)&x0);
+      _cffi_type(2414), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2373), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2414), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26077,10 +27890,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2373), arg0, (char **)&x0);
+      _cffi_type(2414), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2373), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2414), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26140,7 +27953,7 @@ _cffi_f_flam_hsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26199,7 +28012,7 @@ _cffi_f_flam_hsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26488,6 +28301,748 @@ _cffi_f_flam_hypot_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_hypot_out _cffi_d_flam_hypot_out
+#endif
+
+static flam_tensor * _cffi_d_flam_i0(flam_tensor const * x0)
+{
+  return flam_i0(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i0(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i0(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i0 _cffi_d_flam_i0
+#endif
+
+static flam_tensor * _cffi_d_flam_i0_(flam_tensor * x0)
+{
+  return flam_i0_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i0_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i0_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i0_ _cffi_d_flam_i0_
+#endif
+
+static flam_tensor * _cffi_d_flam_i0_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_i0_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i0_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_i0_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i0_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i0_out _cffi_d_flam_i0_out
+#endif
+
+static flam_tensor * _cffi_d_flam_i0e(flam_tensor const * x0)
+{
+  return flam_i0e(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i0e(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i0e(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i0e _cffi_d_flam_i0e
+#endif
+
+static flam_tensor * _cffi_d_flam_i0e_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_i0e_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i0e_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_i0e_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i0e_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i0e_out _cffi_d_flam_i0e_out
+#endif
+
+static flam_tensor * _cffi_d_flam_i1(flam_tensor const * x0)
+{
+  return flam_i1(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i1(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i1(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i1 _cffi_d_flam_i1
+#endif
+
+static flam_tensor * _cffi_d_flam_i1_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_i1_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i1_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_i1_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i1_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i1_out _cffi_d_flam_i1_out
+#endif
+
+static flam_tensor * _cffi_d_flam_i1e(flam_tensor const * x0)
+{
+  return flam_i1e(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i1e(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i1e(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i1e _cffi_d_flam_i1e
+#endif
+
+static flam_tensor * _cffi_d_flam_i1e_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_i1e_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_i1e_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_i1e_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_i1e_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_i1e_out _cffi_d_flam_i1e_out
+#endif
+
+static flam_tensor * _cffi_d_flam_igamma(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_igamma(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_igamma(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_igamma", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_igamma(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_igamma _cffi_d_flam_igamma
+#endif
+
+static flam_tensor * _cffi_d_flam_igamma_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_igamma_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_igamma_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_igamma_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_igamma_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_igamma_ _cffi_d_flam_igamma_
+#endif
+
+static flam_tensor * _cffi_d_flam_igamma_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_igamma_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_igamma_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_igamma_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_igamma_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_igamma_out _cffi_d_flam_igamma_out
+#endif
+
+static flam_tensor * _cffi_d_flam_igammac(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_igammac(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_igammac(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_igammac", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_igammac(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_igammac _cffi_d_flam_igammac
+#endif
+
+static flam_tensor * _cffi_d_flam_igammac_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_igammac_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_igammac_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_igammac_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_igammac_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_igammac_ _cffi_d_flam_igammac_
+#endif
+
+static flam_tensor * _cffi_d_flam_igammac_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_igammac_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_igammac_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_igammac_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_igammac_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_igammac_out _cffi_d_flam_igammac_out
 #endif
 
 static flam_tensor * _cffi_d_flam_im2col(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8)
@@ -27198,6 +29753,263 @@ _cffi_f_flam_index_fill_(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_index_fill_ _cffi_d_flam_index_fill_
+#endif
+
+static flam_tensor * _cffi_d_flam_index_reduce(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, int32_t x4, int32_t x5)
+{
+  return flam_index_reduce(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_index_reduce(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_index_reduce", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_index_reduce(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_index_reduce _cffi_d_flam_index_reduce
+#endif
+
+static flam_tensor * _cffi_d_flam_index_reduce_(flam_tensor * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, int32_t x4, int32_t x5)
+{
+  return flam_index_reduce_(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_index_reduce_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  int64_t x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_index_reduce_", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_index_reduce_(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_index_reduce_ _cffi_d_flam_index_reduce_
+#endif
+
+static flam_tensor * _cffi_d_flam_index_reduce_out(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, int32_t x4, int32_t x5, flam_tensor * x6)
+{
+  return flam_index_reduce_out(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_index_reduce_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  int32_t x4;
+  int32_t x5;
+  flam_tensor * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_index_reduce_out", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_index_reduce_out(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_index_reduce_out _cffi_d_flam_index_reduce_out
 #endif
 
 static flam_tensor * _cffi_d_flam_index_select(flam_tensor const * x0, int64_t x1, flam_tensor const * x2)
@@ -28106,19 +30918,19 @@ _cffi_f_flam_interpolate(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1008), arg6, (char **)&x6);
+      _cffi_type(1028), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (int32_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1008), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(1028), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1008), arg7, (char **)&x7);
+      _cffi_type(1028), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int32_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1008), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(1028), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28908,19 +31720,19 @@ _cffi_f_flam_kthvalue(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg5, (char **)&x5);
+      _cffi_type(2031), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28997,6 +31809,123 @@ _cffi_f_flam_l1_loss(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_l1_loss _cffi_d_flam_l1_loss
+#endif
+
+static flam_tensor * _cffi_d_flam_laguerre_polynomial_l(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_laguerre_polynomial_l(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_laguerre_polynomial_l(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_laguerre_polynomial_l", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_laguerre_polynomial_l(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_laguerre_polynomial_l _cffi_d_flam_laguerre_polynomial_l
+#endif
+
+static flam_tensor * _cffi_d_flam_laguerre_polynomial_l_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_laguerre_polynomial_l_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_laguerre_polynomial_l_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_laguerre_polynomial_l_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_laguerre_polynomial_l_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_laguerre_polynomial_l_out _cffi_d_flam_laguerre_polynomial_l_out
 #endif
 
 static flam_scheduler * _cffi_d_flam_lambda_lr_new(flam_optimizer * x0, flam_rate_callback const * x1)
@@ -29233,6 +32162,176 @@ _cffi_f_flam_lbfgs_new(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_lbfgs_new _cffi_d_flam_lbfgs_new
+#endif
+
+static flam_tensor * _cffi_d_flam_lcm(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_lcm(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lcm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_lcm", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lcm(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lcm _cffi_d_flam_lcm
+#endif
+
+static flam_tensor * _cffi_d_flam_lcm_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_lcm_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lcm_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_lcm_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lcm_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lcm_ _cffi_d_flam_lcm_
+#endif
+
+static flam_tensor * _cffi_d_flam_lcm_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_lcm_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lcm_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_lcm_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lcm_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lcm_out _cffi_d_flam_lcm_out
 #endif
 
 static flam_tensor * _cffi_d_flam_ldexp(flam_tensor const * x0, flam_tensor const * x1)
@@ -29725,6 +32824,123 @@ _cffi_f_flam_leaky_relu_(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_leaky_relu_ _cffi_d_flam_leaky_relu_
 #endif
 
+static flam_tensor * _cffi_d_flam_legendre_polynomial_p(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_legendre_polynomial_p(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_legendre_polynomial_p(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_legendre_polynomial_p", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_legendre_polynomial_p(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_legendre_polynomial_p _cffi_d_flam_legendre_polynomial_p
+#endif
+
+static flam_tensor * _cffi_d_flam_legendre_polynomial_p_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_legendre_polynomial_p_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_legendre_polynomial_p_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_legendre_polynomial_p_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_legendre_polynomial_p_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_legendre_polynomial_p_out _cffi_d_flam_legendre_polynomial_p_out
+#endif
+
 static flam_tensor * _cffi_d_flam_lerp(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2)
 {
   return flam_lerp(x0, x1, x2);
@@ -30121,6 +33337,123 @@ _cffi_f_flam_library_report(PyObject *self, PyObject *noarg)
 #  define _cffi_f_flam_library_report _cffi_d_flam_library_report
 #endif
 
+static flam_tensor * _cffi_d_flam_linalg_householder_product(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_linalg_householder_product(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_householder_product(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_householder_product", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_householder_product(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_householder_product _cffi_d_flam_linalg_householder_product
+#endif
+
+static flam_tensor * _cffi_d_flam_linalg_householder_product_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_linalg_householder_product_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linalg_householder_product_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_linalg_householder_product_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linalg_householder_product_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linalg_householder_product_out _cffi_d_flam_linalg_householder_product_out
+#endif
+
 static flam_tensor * _cffi_d_flam_linear(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2)
 {
   return flam_linear(x0, x1, x2);
@@ -30354,7 +33687,7 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1617));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1653));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30375,10 +33708,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2376), arg0, (char **)&x0);
+      _cffi_type(2417), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2376), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2417), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30421,28 +33754,28 @@ _cffi_f_flam_loader_position(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1622), arg0, (char **)&x0);
+      _cffi_type(1658), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1622), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1658), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1623), arg1, (char **)&x1);
+      _cffi_type(1659), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1623), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1659), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1623), arg2, (char **)&x2);
+      _cffi_type(1659), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1623), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1659), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30477,10 +33810,10 @@ _cffi_f_flam_loader_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1622), arg0, (char **)&x0);
+      _cffi_type(1658), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1622), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1658), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30523,10 +33856,10 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1617), arg0, (char **)&x0);
+      _cffi_type(1653), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1617), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1653), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31086,6 +34419,162 @@ _cffi_f_flam_log_(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_log_ _cffi_d_flam_log_
+#endif
+
+static flam_tensor * _cffi_d_flam_log_ndtr(flam_tensor const * x0)
+{
+  return flam_log_ndtr(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_log_ndtr(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_log_ndtr(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_log_ndtr _cffi_d_flam_log_ndtr
+#endif
+
+static flam_tensor * _cffi_d_flam_log_ndtr_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_log_ndtr_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_log_ndtr_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_log_ndtr_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_log_ndtr_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_log_ndtr_out _cffi_d_flam_log_ndtr_out
+#endif
+
+static flam_tensor * _cffi_d_flam_log_normal_(flam_tensor * x0, double x1, double x2, flam_generator * x3)
+{
+  return flam_log_normal_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_log_normal_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  double x2;
+  flam_generator * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_log_normal_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(499), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(499), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_log_normal_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_log_normal_ _cffi_d_flam_log_normal_
 #endif
 
 static flam_tensor * _cffi_d_flam_log_out(flam_tensor const * x0, flam_tensor * x1)
@@ -32897,28 +36386,28 @@ _cffi_f_flam_lstm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg12, (char **)&x12);
+      _cffi_type(2031), arg12, (char **)&x12);
   if (datasize != 0) {
     x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg12, (char **)&x12,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg12, (char **)&x12,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg13, (char **)&x13);
+      _cffi_type(2031), arg13, (char **)&x13);
   if (datasize != 0) {
     x13 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg13, (char **)&x13,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg13, (char **)&x13,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg14, (char **)&x14);
+      _cffi_type(2031), arg14, (char **)&x14);
   if (datasize != 0) {
     x14 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg14, (char **)&x14,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg14, (char **)&x14,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33031,19 +36520,19 @@ _cffi_f_flam_lstm_cell(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg7, (char **)&x7);
+      _cffi_type(2031), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg8, (char **)&x8);
+      _cffi_type(2031), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33666,19 +37155,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33920,19 +37409,19 @@ _cffi_f_flam_max_pool1d_with_indices(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg10, (char **)&x10);
+      _cffi_type(2031), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg11, (char **)&x11);
+      _cffi_type(2031), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34174,19 +37663,19 @@ _cffi_f_flam_max_pool2d_with_indices(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg10, (char **)&x10);
+      _cffi_type(2031), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg11, (char **)&x11);
+      _cffi_type(2031), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34428,19 +37917,19 @@ _cffi_f_flam_max_pool3d_with_indices(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg10, (char **)&x10);
+      _cffi_type(2031), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg11, (char **)&x11);
+      _cffi_type(2031), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35022,19 +38511,19 @@ _cffi_f_flam_median_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35462,10 +38951,10 @@ _cffi_f_flam_memory_stat(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1623), arg2, (char **)&x2);
+      _cffi_type(1659), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1623), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1659), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35601,7 +39090,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35691,19 +39180,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36077,19 +39566,19 @@ _cffi_f_flam_mode(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36107,6 +39596,188 @@ _cffi_f_flam_mode(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_mode _cffi_d_flam_mode
+#endif
+
+static flam_tensor * _cffi_d_flam_modified_bessel_k0(flam_tensor const * x0)
+{
+  return flam_modified_bessel_k0(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_modified_bessel_k0(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_modified_bessel_k0(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_modified_bessel_k0 _cffi_d_flam_modified_bessel_k0
+#endif
+
+static flam_tensor * _cffi_d_flam_modified_bessel_k0_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_modified_bessel_k0_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_modified_bessel_k0_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_modified_bessel_k0_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_modified_bessel_k0_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_modified_bessel_k0_out _cffi_d_flam_modified_bessel_k0_out
+#endif
+
+static flam_tensor * _cffi_d_flam_modified_bessel_k1(flam_tensor const * x0)
+{
+  return flam_modified_bessel_k1(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_modified_bessel_k1(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_modified_bessel_k1(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_modified_bessel_k1 _cffi_d_flam_modified_bessel_k1
+#endif
+
+static flam_tensor * _cffi_d_flam_modified_bessel_k1_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_modified_bessel_k1_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_modified_bessel_k1_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_modified_bessel_k1_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_modified_bessel_k1_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_modified_bessel_k1_out _cffi_d_flam_modified_bessel_k1_out
 #endif
 
 static int32_t _cffi_d_flam_module_add_hook(flam_module * x0, int32_t x1, flam_module_hook const * x2, uint64_t * x3)
@@ -36134,10 +39805,10 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36147,19 +39818,19 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1657), arg2, (char **)&x2);
+      _cffi_type(1693), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module_hook const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1657), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1693), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1553), arg3, (char **)&x3);
+      _cffi_type(1589), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1553), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1589), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36200,19 +39871,19 @@ _cffi_f_flam_module_append(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg1, (char **)&x1);
+      _cffi_type(1663), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36330,7 +40001,7 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36540,7 +40211,7 @@ _cffi_f_flam_module_named_buffers(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1771));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1807));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36588,7 +40259,7 @@ _cffi_f_flam_module_named_parameters(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1771));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1807));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36641,7 +40312,7 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36791,10 +40462,10 @@ _cffi_f_flam_module_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36835,10 +40506,10 @@ _cffi_f_flam_module_remove(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36888,10 +40559,10 @@ _cffi_f_flam_module_remove_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36936,10 +40607,10 @@ _cffi_f_flam_module_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36976,10 +40647,10 @@ _cffi_f_flam_module_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37024,10 +40695,10 @@ _cffi_f_flam_module_set_buffer(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37092,10 +40763,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37110,10 +40781,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg2, (char **)&x2);
+      _cffi_type(1663), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37156,10 +40827,10 @@ _cffi_f_flam_module_set_parameter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37227,7 +40898,7 @@ _cffi_f_flam_module_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1771));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1807));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -37256,10 +40927,10 @@ _cffi_f_flam_module_train(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37342,10 +41013,10 @@ _cffi_f_flam_module_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1627), arg0, (char **)&x0);
+      _cffi_type(1663), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1627), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1663), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38185,19 +41856,19 @@ _cffi_f_flam_multi_head_attention_weights(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg19, (char **)&x19);
+      _cffi_type(2031), arg19, (char **)&x19);
   if (datasize != 0) {
     x19 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg19, (char **)&x19,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg19, (char **)&x19,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg20, (char **)&x20);
+      _cffi_type(2031), arg20, (char **)&x20);
   if (datasize != 0) {
     x20 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg20, (char **)&x20,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg20, (char **)&x20,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38558,6 +42229,82 @@ _cffi_f_flam_multinomial(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_multinomial _cffi_d_flam_multinomial
 #endif
 
+static flam_tensor * _cffi_d_flam_multinomial_out(flam_tensor const * x0, int64_t x1, int32_t x2, flam_generator * x3, flam_tensor * x4)
+{
+  return flam_multinomial_out(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multinomial_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int32_t x2;
+  flam_generator * x3;
+  flam_tensor * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_multinomial_out", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(499), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(499), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multinomial_out(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multinomial_out _cffi_d_flam_multinomial_out
+#endif
+
 static flam_scheduler * _cffi_d_flam_multiplicative_lr_new(flam_optimizer * x0, flam_rate_callback const * x1)
 {
   return flam_multiplicative_lr_new(x0, x1);
@@ -38726,6 +42473,161 @@ _cffi_f_flam_mv_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_mv_out _cffi_d_flam_mv_out
+#endif
+
+static flam_tensor * _cffi_d_flam_mvlgamma(flam_tensor const * x0, int64_t x1)
+{
+  return flam_mvlgamma(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_mvlgamma(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_mvlgamma", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_mvlgamma(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_mvlgamma _cffi_d_flam_mvlgamma
+#endif
+
+static flam_tensor * _cffi_d_flam_mvlgamma_(flam_tensor * x0, int64_t x1)
+{
+  return flam_mvlgamma_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_mvlgamma_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_mvlgamma_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_mvlgamma_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_mvlgamma_ _cffi_d_flam_mvlgamma_
+#endif
+
+static flam_tensor * _cffi_d_flam_mvlgamma_out(flam_tensor const * x0, int64_t x1, flam_tensor * x2)
+{
+  return flam_mvlgamma_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_mvlgamma_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_mvlgamma_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_mvlgamma_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_mvlgamma_out _cffi_d_flam_mvlgamma_out
 #endif
 
 static flam_optimizer * _cffi_d_flam_nadam_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, double x7, int32_t x8, int32_t x9)
@@ -39498,19 +43400,19 @@ _cffi_f_flam_nanmedian_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg3, (char **)&x3);
+      _cffi_type(2031), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -39659,6 +43561,188 @@ _cffi_f_flam_narrow(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_narrow _cffi_d_flam_narrow
+#endif
+
+static flam_tensor * _cffi_d_flam_ndtr(flam_tensor const * x0)
+{
+  return flam_ndtr(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ndtr(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ndtr(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ndtr _cffi_d_flam_ndtr
+#endif
+
+static flam_tensor * _cffi_d_flam_ndtr_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_ndtr_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ndtr_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_ndtr_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ndtr_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ndtr_out _cffi_d_flam_ndtr_out
+#endif
+
+static flam_tensor * _cffi_d_flam_ndtri(flam_tensor const * x0)
+{
+  return flam_ndtri(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ndtri(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ndtri(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ndtri _cffi_d_flam_ndtri
+#endif
+
+static flam_tensor * _cffi_d_flam_ndtri_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_ndtri_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ndtri_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_ndtri_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ndtri_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ndtri_out _cffi_d_flam_ndtri_out
 #endif
 
 static flam_tensor * _cffi_d_flam_ne(flam_tensor const * x0, flam_tensor const * x1)
@@ -39960,6 +44044,176 @@ _cffi_f_flam_neg_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_neg_out _cffi_d_flam_neg_out
 #endif
 
+static flam_tensor * _cffi_d_flam_nextafter(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_nextafter(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nextafter(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_nextafter", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nextafter(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nextafter _cffi_d_flam_nextafter
+#endif
+
+static flam_tensor * _cffi_d_flam_nextafter_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_nextafter_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nextafter_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_nextafter_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nextafter_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nextafter_ _cffi_d_flam_nextafter_
+#endif
+
+static flam_tensor * _cffi_d_flam_nextafter_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_nextafter_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nextafter_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_nextafter_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nextafter_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nextafter_out _cffi_d_flam_nextafter_out
+#endif
+
 static flam_tensor * _cffi_d_flam_nll_loss(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t x3, int32_t x4)
 {
   return flam_nll_loss(x0, x1, x2, x3, x4);
@@ -40059,7 +44313,7 @@ _cffi_f_flam_nn_activation(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -40140,7 +44394,7 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40217,7 +44471,7 @@ _cffi_f_flam_nn_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -40351,7 +44605,7 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40515,7 +44769,7 @@ _cffi_f_flam_nn_convolution(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40546,7 +44800,7 @@ _cffi_f_flam_nn_dropout(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -40611,7 +44865,7 @@ _cffi_f_flam_nn_embedding(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40652,7 +44906,7 @@ _cffi_f_flam_nn_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -40716,7 +44970,7 @@ _cffi_f_flam_nn_group_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -40780,7 +45034,7 @@ _cffi_f_flam_nn_instance_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -40857,7 +45111,7 @@ _cffi_f_flam_nn_layer_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40916,7 +45170,7 @@ _cffi_f_flam_nn_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -40997,7 +45251,7 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -41068,7 +45322,7 @@ _cffi_f_flam_nn_multihead_attention(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -41162,7 +45416,7 @@ _cffi_f_flam_nn_recurrent(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -41238,7 +45492,7 @@ _cffi_f_flam_nn_rms_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -41265,7 +45519,7 @@ _cffi_f_flam_nn_sequential(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -41353,7 +45607,7 @@ _cffi_f_flam_nn_transformer_encoder_layer(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1627));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1663));
   return pyresult;
 }
 #else
@@ -41476,7 +45730,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2382));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2423));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -41583,10 +45837,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2382), arg0, (char **)&x0);
+      _cffi_type(2423), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2382), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2423), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42435,10 +46689,10 @@ _cffi_f_flam_optimizer_option(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1572), arg3, (char **)&x3);
+      _cffi_type(1608), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1572), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1608), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -42643,7 +46897,7 @@ _cffi_f_flam_optimizer_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1771));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1807));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -42735,6 +46989,169 @@ _cffi_f_flam_optimizer_zero_grad(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_optimizer_zero_grad _cffi_d_flam_optimizer_zero_grad
+#endif
+
+static flam_tensor * _cffi_d_flam_ormqr(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3, int32_t x4)
+{
+  return flam_ormqr(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ormqr(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int32_t x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_ormqr", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ormqr(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ormqr _cffi_d_flam_ormqr
+#endif
+
+static flam_tensor * _cffi_d_flam_ormqr_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3, int32_t x4, flam_tensor * x5)
+{
+  return flam_ormqr_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ormqr_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_ormqr_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ormqr_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ormqr_out _cffi_d_flam_ormqr_out
 #endif
 
 static flam_tensor * _cffi_d_flam_outer(flam_tensor const * x0, flam_tensor const * x1)
@@ -43233,10 +47650,10 @@ _cffi_f_flam_plot_bars(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1699), arg0, (char **)&x0);
+      _cffi_type(1735), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1699), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1735), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43320,10 +47737,10 @@ _cffi_f_flam_plot_line(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1699), arg0, (char **)&x0);
+      _cffi_type(1735), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1699), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1735), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43408,7 +47825,7 @@ _cffi_f_flam_plot_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1699));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1735));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -43443,10 +47860,10 @@ _cffi_f_flam_plot_panel(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1699), arg0, (char **)&x0);
+      _cffi_type(1735), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1699), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1735), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43526,10 +47943,10 @@ _cffi_f_flam_plot_points(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1699), arg0, (char **)&x0);
+      _cffi_type(1735), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1699), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1735), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43597,10 +48014,10 @@ _cffi_f_flam_plot_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1699), arg0, (char **)&x0);
+      _cffi_type(1735), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1699), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1735), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -43633,10 +48050,10 @@ _cffi_f_flam_plot_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1699), arg0, (char **)&x0);
+      _cffi_type(1735), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1699), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1735), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44416,10 +48833,10 @@ _cffi_f_flam_profile_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2391), arg0, (char **)&x0);
+      _cffi_type(2432), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profile *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2391), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2432), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44452,10 +48869,10 @@ _cffi_f_flam_profile_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2391), arg0, (char **)&x0);
+      _cffi_type(2432), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profile *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2391), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2432), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44534,10 +48951,10 @@ _cffi_f_flam_profile_table(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1719), arg5, (char **)&x5);
+      _cffi_type(1755), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1719), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(1755), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44596,10 +49013,10 @@ _cffi_f_flam_profiler_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2394), arg0, (char **)&x0);
+      _cffi_type(2435), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profiler_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2394), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2435), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44634,10 +49051,10 @@ _cffi_f_flam_profiler_start(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1722), arg0, (char **)&x0);
+      _cffi_type(1758), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profiler_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1722), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1758), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44678,10 +49095,10 @@ _cffi_f_flam_progress_advance(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1725), arg0, (char **)&x0);
+      _cffi_type(1761), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1725), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1761), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44881,7 +49298,7 @@ _cffi_f_flam_progress_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1725));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1761));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -44902,10 +49319,10 @@ _cffi_f_flam_progress_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1725), arg0, (char **)&x0);
+      _cffi_type(1761), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1725), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1761), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44938,10 +49355,10 @@ _cffi_f_flam_progress_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1725), arg0, (char **)&x0);
+      _cffi_type(1761), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1725), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1761), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -44984,10 +49401,10 @@ _cffi_f_flam_progress_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1725), arg0, (char **)&x0);
+      _cffi_type(1761), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1725), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1761), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45043,19 +49460,19 @@ _cffi_f_flam_progress_to_callback(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1725), arg0, (char **)&x0);
+      _cffi_type(1761), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1725), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1761), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1731), arg1, (char **)&x1);
+      _cffi_type(1767), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_progress_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1731), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1767), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45104,10 +49521,10 @@ _cffi_f_flam_progress_to_text(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1725), arg0, (char **)&x0);
+      _cffi_type(1761), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1725), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1761), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -45160,10 +49577,10 @@ _cffi_f_flam_progress_watch(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1725), arg0, (char **)&x0);
+      _cffi_type(1761), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1725), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1761), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -47674,19 +52091,19 @@ _cffi_f_flam_rnn_relu(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg11, (char **)&x11);
+      _cffi_type(2031), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg12, (char **)&x12);
+      _cffi_type(2031), arg12, (char **)&x12);
   if (datasize != 0) {
     x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg12, (char **)&x12,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg12, (char **)&x12,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -47910,19 +52327,19 @@ _cffi_f_flam_rnn_tanh(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg11, (char **)&x11);
+      _cffi_type(2031), arg11, (char **)&x11);
   if (datasize != 0) {
     x11 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg11, (char **)&x11,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg11, (char **)&x11,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg12, (char **)&x12);
+      _cffi_type(2031), arg12, (char **)&x12);
   if (datasize != 0) {
     x12 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg12, (char **)&x12,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg12, (char **)&x12,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -48963,10 +53380,10 @@ _cffi_f_flam_saved_hooks_disable_push(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1553), arg1, (char **)&x1);
+      _cffi_type(1589), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1553), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1589), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -49033,19 +53450,19 @@ _cffi_f_flam_saved_hooks_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1758), arg0, (char **)&x0);
+      _cffi_type(1794), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved_hooks const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1758), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1794), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1553), arg1, (char **)&x1);
+      _cffi_type(1589), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1553), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1589), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -49105,7 +53522,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2400));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2441));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -49126,10 +53543,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2400), arg0, (char **)&x0);
+      _cffi_type(2441), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2400), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2441), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -49341,6 +53758,188 @@ _cffi_f_flam_scaled_dot_product_attention(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_scaled_dot_product_attention _cffi_d_flam_scaled_dot_product_attention
+#endif
+
+static flam_tensor * _cffi_d_flam_scaled_modified_bessel_k0(flam_tensor const * x0)
+{
+  return flam_scaled_modified_bessel_k0(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scaled_modified_bessel_k0(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scaled_modified_bessel_k0(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scaled_modified_bessel_k0 _cffi_d_flam_scaled_modified_bessel_k0
+#endif
+
+static flam_tensor * _cffi_d_flam_scaled_modified_bessel_k0_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_scaled_modified_bessel_k0_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scaled_modified_bessel_k0_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_scaled_modified_bessel_k0_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scaled_modified_bessel_k0_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scaled_modified_bessel_k0_out _cffi_d_flam_scaled_modified_bessel_k0_out
+#endif
+
+static flam_tensor * _cffi_d_flam_scaled_modified_bessel_k1(flam_tensor const * x0)
+{
+  return flam_scaled_modified_bessel_k1(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scaled_modified_bessel_k1(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scaled_modified_bessel_k1(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scaled_modified_bessel_k1 _cffi_d_flam_scaled_modified_bessel_k1
+#endif
+
+static flam_tensor * _cffi_d_flam_scaled_modified_bessel_k1_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_scaled_modified_bessel_k1_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scaled_modified_bessel_k1_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_scaled_modified_bessel_k1_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scaled_modified_bessel_k1_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scaled_modified_bessel_k1_out _cffi_d_flam_scaled_modified_bessel_k1_out
 #endif
 
 static flam_tensor * _cffi_d_flam_scatter(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3)
@@ -50215,7 +54814,7 @@ _cffi_f_flam_scheduler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1771));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1807));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -51053,6 +55652,474 @@ _cffi_f_flam_sgd_step(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_sgd_step _cffi_d_flam_sgd_step
+#endif
+
+static flam_tensor * _cffi_d_flam_shifted_chebyshev_polynomial_t(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_shifted_chebyshev_polynomial_t(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_shifted_chebyshev_polynomial_t(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_shifted_chebyshev_polynomial_t", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_shifted_chebyshev_polynomial_t(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_shifted_chebyshev_polynomial_t _cffi_d_flam_shifted_chebyshev_polynomial_t
+#endif
+
+static flam_tensor * _cffi_d_flam_shifted_chebyshev_polynomial_t_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_shifted_chebyshev_polynomial_t_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_shifted_chebyshev_polynomial_t_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_shifted_chebyshev_polynomial_t_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_shifted_chebyshev_polynomial_t_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_shifted_chebyshev_polynomial_t_out _cffi_d_flam_shifted_chebyshev_polynomial_t_out
+#endif
+
+static flam_tensor * _cffi_d_flam_shifted_chebyshev_polynomial_u(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_shifted_chebyshev_polynomial_u(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_shifted_chebyshev_polynomial_u(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_shifted_chebyshev_polynomial_u", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_shifted_chebyshev_polynomial_u(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_shifted_chebyshev_polynomial_u _cffi_d_flam_shifted_chebyshev_polynomial_u
+#endif
+
+static flam_tensor * _cffi_d_flam_shifted_chebyshev_polynomial_u_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_shifted_chebyshev_polynomial_u_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_shifted_chebyshev_polynomial_u_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_shifted_chebyshev_polynomial_u_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_shifted_chebyshev_polynomial_u_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_shifted_chebyshev_polynomial_u_out _cffi_d_flam_shifted_chebyshev_polynomial_u_out
+#endif
+
+static flam_tensor * _cffi_d_flam_shifted_chebyshev_polynomial_v(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_shifted_chebyshev_polynomial_v(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_shifted_chebyshev_polynomial_v(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_shifted_chebyshev_polynomial_v", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_shifted_chebyshev_polynomial_v(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_shifted_chebyshev_polynomial_v _cffi_d_flam_shifted_chebyshev_polynomial_v
+#endif
+
+static flam_tensor * _cffi_d_flam_shifted_chebyshev_polynomial_v_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_shifted_chebyshev_polynomial_v_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_shifted_chebyshev_polynomial_v_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_shifted_chebyshev_polynomial_v_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_shifted_chebyshev_polynomial_v_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_shifted_chebyshev_polynomial_v_out _cffi_d_flam_shifted_chebyshev_polynomial_v_out
+#endif
+
+static flam_tensor * _cffi_d_flam_shifted_chebyshev_polynomial_w(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_shifted_chebyshev_polynomial_w(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_shifted_chebyshev_polynomial_w(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_shifted_chebyshev_polynomial_w", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_shifted_chebyshev_polynomial_w(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_shifted_chebyshev_polynomial_w _cffi_d_flam_shifted_chebyshev_polynomial_w
+#endif
+
+static flam_tensor * _cffi_d_flam_shifted_chebyshev_polynomial_w_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_shifted_chebyshev_polynomial_w_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_shifted_chebyshev_polynomial_w_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_shifted_chebyshev_polynomial_w_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_shifted_chebyshev_polynomial_w_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_shifted_chebyshev_polynomial_w_out _cffi_d_flam_shifted_chebyshev_polynomial_w_out
 #endif
 
 static flam_tensor * _cffi_d_flam_sigmoid(flam_tensor const * x0)
@@ -52416,19 +57483,19 @@ _cffi_f_flam_sort(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg4, (char **)&x4);
+      _cffi_type(2031), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg5, (char **)&x5);
+      _cffi_type(2031), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -52446,6 +57513,97 @@ _cffi_f_flam_sort(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_sort _cffi_d_flam_sort
+#endif
+
+static flam_tensor * _cffi_d_flam_spherical_bessel_j0(flam_tensor const * x0)
+{
+  return flam_spherical_bessel_j0(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_spherical_bessel_j0(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_spherical_bessel_j0(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_spherical_bessel_j0 _cffi_d_flam_spherical_bessel_j0
+#endif
+
+static flam_tensor * _cffi_d_flam_spherical_bessel_j0_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_spherical_bessel_j0_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_spherical_bessel_j0_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_spherical_bessel_j0_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_spherical_bessel_j0_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_spherical_bessel_j0_out _cffi_d_flam_spherical_bessel_j0_out
 #endif
 
 static flam_tensor_list * _cffi_d_flam_split(flam_tensor const * x0, int64_t x1, int64_t x2)
@@ -52494,7 +57652,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -52559,7 +57717,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -53235,7 +58393,7 @@ _cffi_f_flam_state_new(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1771));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1807));
   return pyresult;
 }
 #else
@@ -53255,10 +58413,10 @@ _cffi_f_flam_state_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1771), arg0, (char **)&x0);
+      _cffi_type(1807), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1771), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1807), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53291,10 +58449,10 @@ _cffi_f_flam_state_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1771), arg0, (char **)&x0);
+      _cffi_type(1807), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1771), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1807), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53337,10 +58495,10 @@ _cffi_f_flam_state_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1771), arg0, (char **)&x0);
+      _cffi_type(1807), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1771), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1807), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53596,19 +58754,19 @@ _cffi_f_flam_std_mean(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg5, (char **)&x5);
+      _cffi_type(2031), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg6, (char **)&x6);
+      _cffi_type(2031), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53689,19 +58847,19 @@ _cffi_f_flam_std_mean_unbiased(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg5, (char **)&x5);
+      _cffi_type(2031), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg6, (char **)&x6);
+      _cffi_type(2031), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53869,7 +59027,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2409));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2450));
   return pyresult;
 }
 #else
@@ -53899,7 +59057,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2409));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2450));
   return pyresult;
 }
 #else
@@ -53921,10 +59079,10 @@ _cffi_f_flam_stream_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -53984,7 +59142,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2409));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2450));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -54007,10 +59165,10 @@ _cffi_f_flam_stream_id(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54045,10 +59203,10 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54101,7 +59259,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2409));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2450));
   return pyresult;
 }
 #else
@@ -54123,10 +59281,10 @@ _cffi_f_flam_stream_priority(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54167,19 +59325,19 @@ _cffi_f_flam_stream_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1553), arg1, (char **)&x1);
+      _cffi_type(1589), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1553), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1589), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54220,19 +59378,19 @@ _cffi_f_flam_stream_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1549), arg1, (char **)&x1);
+      _cffi_type(1585), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1549), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54265,10 +59423,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2409), arg0, (char **)&x0);
+      _cffi_type(2450), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2409), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2450), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54301,10 +59459,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2409), arg0, (char **)&x0);
+      _cffi_type(2450), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2409), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2450), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54339,10 +59497,10 @@ _cffi_f_flam_stream_set_current(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -54894,6 +60052,70 @@ _cffi_f_flam_take_along_dim(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_take_along_dim _cffi_d_flam_take_along_dim
+#endif
+
+static flam_tensor * _cffi_d_flam_take_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_take_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_take_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_take_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_take_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_take_out _cffi_d_flam_take_out
 #endif
 
 static flam_tensor * _cffi_d_flam_tan(flam_tensor const * x0)
@@ -55535,7 +60757,7 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   if (x6 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
-  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(1501));
+  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(1537));
   if (x7 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -55631,7 +60853,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2382));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2423));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -55926,10 +61148,10 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1419), arg0, (char **)&x0);
+      _cffi_type(1455), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1419), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1455), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -55966,10 +61188,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2415), arg0, (char **)&x0);
+      _cffi_type(2456), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2415), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(2456), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -56004,10 +61226,10 @@ _cffi_f_flam_tensor_list_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1419), arg0, (char **)&x0);
+      _cffi_type(1455), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1419), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1455), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -56207,10 +61429,10 @@ _cffi_f_flam_tensor_record_stream(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1564), arg1, (char **)&x1);
+      _cffi_type(1600), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1564), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -56275,7 +61497,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2373));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2414));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -56328,7 +61550,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2373));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2414));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -56863,7 +62085,7 @@ _cffi_f_flam_tensor_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -56928,7 +62150,7 @@ _cffi_f_flam_tensor_split_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -57436,19 +62658,19 @@ _cffi_f_flam_topk(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg5, (char **)&x5);
+      _cffi_type(2031), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg6, (char **)&x6);
+      _cffi_type(2031), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -58300,7 +63522,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -58823,19 +64045,19 @@ _cffi_f_flam_var_mean(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg5, (char **)&x5);
+      _cffi_type(2031), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg6, (char **)&x6);
+      _cffi_type(2031), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -58916,19 +64138,19 @@ _cffi_f_flam_var_mean_unbiased(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg5, (char **)&x5);
+      _cffi_type(2031), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2006), arg6, (char **)&x6);
+      _cffi_type(2031), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2006), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(2031), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -59314,6 +64536,54 @@ _cffi_f_flam_view_as(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_view_as _cffi_d_flam_view_as
 #endif
 
+static flam_tensor * _cffi_d_flam_view_dtype(flam_tensor const * x0, int32_t x1)
+{
+  return flam_view_dtype(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_view_dtype(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_view_dtype", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_view_dtype(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_view_dtype _cffi_d_flam_view_dtype
+#endif
+
 static flam_tensor_list * _cffi_d_flam_vsplit(flam_tensor const * x0, int64_t x1)
 {
   return flam_vsplit(x0, x1);
@@ -59354,7 +64624,7 @@ _cffi_f_flam_vsplit(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -59413,7 +64683,7 @@ _cffi_f_flam_vsplit_at(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2415));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(2456));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -59606,6 +64876,123 @@ _cffi_f_flam_where_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_where_out _cffi_d_flam_where_out
+#endif
+
+static flam_tensor * _cffi_d_flam_xlog1py(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_xlog1py(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_xlog1py(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_xlog1py", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_xlog1py(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_xlog1py _cffi_d_flam_xlog1py
+#endif
+
+static flam_tensor * _cffi_d_flam_xlog1py_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_xlog1py_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_xlog1py_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_xlog1py_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_xlog1py_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_xlog1py_out _cffi_d_flam_xlog1py_out
 #endif
 
 static flam_tensor * _cffi_d_flam_xlogy(flam_tensor const * x0, flam_tensor const * x1)
@@ -59942,6 +65329,123 @@ _cffi_f_flam_zeros_like(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_zeros_like _cffi_d_flam_zeros_like
 #endif
 
+static flam_tensor * _cffi_d_flam_zeta(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_zeta(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_zeta(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_zeta", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_zeta(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_zeta _cffi_d_flam_zeta
+#endif
+
+static flam_tensor * _cffi_d_flam_zeta_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_zeta_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_zeta_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_zeta_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(35), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(35), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(84), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(84), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_zeta_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(84));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_zeta_out _cffi_d_flam_zeta_out
+#endif
+
 _CFFI_UNUSED_FN
 static void _cffi_checkfld__flam_closure(flam_closure *p)
 {
@@ -60117,383 +65621,411 @@ struct _cffi_align__flam_saved_hooks { char x; flam_saved_hooks y; };
 static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_abs },
   { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_abs_ },
-  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_abs_out },
+  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_abs_out },
   { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_acos },
   { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_acos_ },
-  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_acos_out },
+  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_acos_out },
   { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_acosh },
   { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_acosh_ },
-  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_acosh_out },
+  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_acosh_out },
   { "flam_adadelta_new", (void *)_cffi_f_flam_adadelta_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_adadelta_new },
-  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1902), (void *)_cffi_d_flam_adadelta_step },
+  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1938), (void *)_cffi_d_flam_adadelta_step },
   { "flam_adagrad_new", (void *)_cffi_f_flam_adagrad_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_adagrad_new },
-  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1844), (void *)_cffi_d_flam_adagrad_step },
+  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1880), (void *)_cffi_d_flam_adagrad_step },
   { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_adam_new },
-  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1967), (void *)_cffi_d_flam_adam_step },
+  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2003), (void *)_cffi_d_flam_adam_step },
   { "flam_adamax_new", (void *)_cffi_f_flam_adamax_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_adamax_new },
-  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1861), (void *)_cffi_d_flam_adamax_step },
+  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1897), (void *)_cffi_d_flam_adamax_step },
   { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_adamw_new },
-  { "flam_adaptive_avg_pool1d", (void *)_cffi_f_flam_adaptive_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_adaptive_avg_pool1d },
-  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_adaptive_avg_pool2d },
-  { "flam_adaptive_avg_pool3d", (void *)_cffi_f_flam_adaptive_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_adaptive_avg_pool3d },
-  { "flam_adaptive_max_pool1d", (void *)_cffi_f_flam_adaptive_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2079), (void *)_cffi_d_flam_adaptive_max_pool1d },
-  { "flam_adaptive_max_pool2d", (void *)_cffi_f_flam_adaptive_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2079), (void *)_cffi_d_flam_adaptive_max_pool2d },
-  { "flam_adaptive_max_pool3d", (void *)_cffi_f_flam_adaptive_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2079), (void *)_cffi_d_flam_adaptive_max_pool3d },
-  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_add },
+  { "flam_adaptive_avg_pool1d", (void *)_cffi_f_flam_adaptive_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_adaptive_avg_pool1d },
+  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_adaptive_avg_pool2d },
+  { "flam_adaptive_avg_pool3d", (void *)_cffi_f_flam_adaptive_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_adaptive_avg_pool3d },
+  { "flam_adaptive_max_pool1d", (void *)_cffi_f_flam_adaptive_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2120), (void *)_cffi_d_flam_adaptive_max_pool1d },
+  { "flam_adaptive_max_pool2d", (void *)_cffi_f_flam_adaptive_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2120), (void *)_cffi_d_flam_adaptive_max_pool2d },
+  { "flam_adaptive_max_pool3d", (void *)_cffi_f_flam_adaptive_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2120), (void *)_cffi_d_flam_adaptive_max_pool3d },
+  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 756), (void *)_cffi_d_flam_add },
   { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_add_ },
-  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_add_out },
-  { "flam_addbmm", (void *)_cffi_f_flam_addbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 796), (void *)_cffi_d_flam_addbmm },
+  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 768), (void *)_cffi_d_flam_add_out },
+  { "flam_addbmm", (void *)_cffi_f_flam_addbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 801), (void *)_cffi_d_flam_addbmm },
   { "flam_addbmm_", (void *)_cffi_f_flam_addbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_addbmm_ },
-  { "flam_addbmm_out", (void *)_cffi_f_flam_addbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_addbmm_out },
-  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_addcdiv },
+  { "flam_addbmm_out", (void *)_cffi_f_flam_addbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 818), (void *)_cffi_d_flam_addbmm_out },
+  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 795), (void *)_cffi_d_flam_addcdiv },
   { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_addcdiv_ },
-  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 821), (void *)_cffi_d_flam_addcdiv_out },
-  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_addcmul },
+  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 826), (void *)_cffi_d_flam_addcdiv_out },
+  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 795), (void *)_cffi_d_flam_addcmul },
   { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_addcmul_ },
-  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 821), (void *)_cffi_d_flam_addcmul_out },
-  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 796), (void *)_cffi_d_flam_addmm },
+  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 826), (void *)_cffi_d_flam_addcmul_out },
+  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 801), (void *)_cffi_d_flam_addmm },
   { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_addmm_ },
-  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_addmm_out },
-  { "flam_addmv", (void *)_cffi_f_flam_addmv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 796), (void *)_cffi_d_flam_addmv },
+  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 818), (void *)_cffi_d_flam_addmm_out },
+  { "flam_addmv", (void *)_cffi_f_flam_addmv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 801), (void *)_cffi_d_flam_addmv },
   { "flam_addmv_", (void *)_cffi_f_flam_addmv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_addmv_ },
-  { "flam_addmv_out", (void *)_cffi_f_flam_addmv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_addmv_out },
-  { "flam_addr", (void *)_cffi_f_flam_addr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 796), (void *)_cffi_d_flam_addr },
+  { "flam_addmv_out", (void *)_cffi_f_flam_addmv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 818), (void *)_cffi_d_flam_addmv_out },
+  { "flam_addr", (void *)_cffi_f_flam_addr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 801), (void *)_cffi_d_flam_addr },
   { "flam_addr_", (void *)_cffi_f_flam_addr_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_addr_ },
-  { "flam_addr_out", (void *)_cffi_f_flam_addr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_addr_out },
-  { "flam_affine_grid", (void *)_cffi_f_flam_affine_grid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1164), (void *)_cffi_d_flam_affine_grid },
-  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_all },
-  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1183), (void *)_cffi_d_flam_all_out },
+  { "flam_addr_out", (void *)_cffi_f_flam_addr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 818), (void *)_cffi_d_flam_addr_out },
+  { "flam_affine_grid", (void *)_cffi_f_flam_affine_grid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1193), (void *)_cffi_d_flam_affine_grid },
+  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1199), (void *)_cffi_d_flam_all },
+  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1212), (void *)_cffi_d_flam_all_out },
   { "flam_alpha_dropout", (void *)_cffi_f_flam_alpha_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 667), (void *)_cffi_d_flam_alpha_dropout },
   { "flam_alpha_dropout_", (void *)_cffi_f_flam_alpha_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 512), (void *)_cffi_d_flam_alpha_dropout_ },
-  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_amax },
-  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1183), (void *)_cffi_d_flam_amax_out },
-  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_amin },
-  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1183), (void *)_cffi_d_flam_amin_out },
-  { "flam_aminmax", (void *)_cffi_f_flam_aminmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2063), (void *)_cffi_d_flam_aminmax },
-  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_any },
-  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1183), (void *)_cffi_d_flam_any_out },
-  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 895), (void *)_cffi_d_flam_arange },
-  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
-  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1109), (void *)_cffi_d_flam_argmax },
-  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1114), (void *)_cffi_d_flam_argmax_out },
-  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1109), (void *)_cffi_d_flam_argmin },
-  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1114), (void *)_cffi_d_flam_argmin_out },
-  { "flam_argsort", (void *)_cffi_f_flam_argsort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1368), (void *)_cffi_d_flam_argsort },
-  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1212), (void *)_cffi_d_flam_as_strided },
+  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1199), (void *)_cffi_d_flam_amax },
+  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1212), (void *)_cffi_d_flam_amax_out },
+  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1199), (void *)_cffi_d_flam_amin },
+  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1212), (void *)_cffi_d_flam_amin_out },
+  { "flam_aminmax", (void *)_cffi_f_flam_aminmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2104), (void *)_cffi_d_flam_aminmax },
+  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1199), (void *)_cffi_d_flam_any },
+  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1212), (void *)_cffi_d_flam_any_out },
+  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 915), (void *)_cffi_d_flam_arange },
+  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
+  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1138), (void *)_cffi_d_flam_argmax },
+  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1143), (void *)_cffi_d_flam_argmax_out },
+  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1138), (void *)_cffi_d_flam_argmin },
+  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1143), (void *)_cffi_d_flam_argmin_out },
+  { "flam_argsort", (void *)_cffi_f_flam_argsort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1404), (void *)_cffi_d_flam_argsort },
+  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1241), (void *)_cffi_d_flam_as_strided },
+  { "flam_as_strided_scatter", (void *)_cffi_f_flam_as_strided_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1079), (void *)_cffi_d_flam_as_strided_scatter },
   { "flam_asgd_new", (void *)_cffi_f_flam_asgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_asgd_new },
-  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1945), (void *)_cffi_d_flam_asgd_step },
+  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1981), (void *)_cffi_d_flam_asgd_step },
   { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_asin },
   { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_asin_ },
-  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_asin_out },
+  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_asin_out },
   { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_asinh },
   { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_asinh_ },
-  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_asinh_out },
+  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_asinh_out },
   { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_atan },
-  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_atan2 },
+  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_atan2 },
   { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_atan2_ },
-  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_atan2_out },
+  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_atan2_out },
   { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_atan_ },
-  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_atan_out },
+  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_atan_out },
   { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_atanh },
   { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_atanh_ },
-  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_atanh_out },
+  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_atanh_out },
   { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_atleast_1d },
   { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_atleast_2d },
   { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_atleast_3d },
-  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_autocast_cache_enabled },
-  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2434), (void *)_cffi_d_flam_autocast_clear_cache },
-  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_autocast_dtype },
-  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_autocast_enabled },
-  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2179), (void *)_cffi_d_flam_autocast_push },
-  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2174), (void *)_cffi_d_flam_autocast_set },
-  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2417), (void *)_cffi_d_flam_autocast_set_cache_enabled },
-  { "flam_avg_pool1d", (void *)_cffi_f_flam_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1220), (void *)_cffi_d_flam_avg_pool1d },
-  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1231), (void *)_cffi_d_flam_avg_pool2d },
-  { "flam_avg_pool3d", (void *)_cffi_f_flam_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1231), (void *)_cffi_d_flam_avg_pool3d },
-  { "flam_backward_is_whole", (void *)_cffi_f_flam_backward_is_whole, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_backward_is_whole },
-  { "flam_backward_pass", (void *)_cffi_f_flam_backward_pass, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2339), (void *)_cffi_d_flam_backward_pass },
-  { "flam_backward_reaches", (void *)_cffi_f_flam_backward_reaches, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_backward_reaches },
-  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 796), (void *)_cffi_d_flam_baddbmm },
+  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_autocast_cache_enabled },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2475), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_autocast_dtype },
+  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_autocast_enabled },
+  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2220), (void *)_cffi_d_flam_autocast_push },
+  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2215), (void *)_cffi_d_flam_autocast_set },
+  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2458), (void *)_cffi_d_flam_autocast_set_cache_enabled },
+  { "flam_avg_pool1d", (void *)_cffi_f_flam_avg_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1249), (void *)_cffi_d_flam_avg_pool1d },
+  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1260), (void *)_cffi_d_flam_avg_pool2d },
+  { "flam_avg_pool3d", (void *)_cffi_f_flam_avg_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1260), (void *)_cffi_d_flam_avg_pool3d },
+  { "flam_backward_is_whole", (void *)_cffi_f_flam_backward_is_whole, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_backward_is_whole },
+  { "flam_backward_pass", (void *)_cffi_f_flam_backward_pass, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2380), (void *)_cffi_d_flam_backward_pass },
+  { "flam_backward_reaches", (void *)_cffi_f_flam_backward_reaches, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_backward_reaches },
+  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 801), (void *)_cffi_d_flam_baddbmm },
   { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_baddbmm_ },
-  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_baddbmm_out },
-  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 737), (void *)_cffi_d_flam_batch_norm },
+  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 818), (void *)_cffi_d_flam_baddbmm_out },
+  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 742), (void *)_cffi_d_flam_batch_norm },
   { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_bernoulli },
   { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 507), (void *)_cffi_d_flam_bernoulli_ },
-  { "flam_bilinear", (void *)_cffi_f_flam_bilinear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_bilinear },
-  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_binary_cross_entropy },
-  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 888), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
-  { "flam_binomial", (void *)_cffi_f_flam_binomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 775), (void *)_cffi_d_flam_binomial },
-  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bitwise_and },
+  { "flam_bernoulli_out", (void *)_cffi_f_flam_bernoulli_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_bernoulli_out },
+  { "flam_bessel_j0", (void *)_cffi_f_flam_bessel_j0, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_bessel_j0 },
+  { "flam_bessel_j0_out", (void *)_cffi_f_flam_bessel_j0_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_bessel_j0_out },
+  { "flam_bessel_j1", (void *)_cffi_f_flam_bessel_j1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_bessel_j1 },
+  { "flam_bessel_j1_out", (void *)_cffi_f_flam_bessel_j1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_bessel_j1_out },
+  { "flam_bessel_y0", (void *)_cffi_f_flam_bessel_y0, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_bessel_y0 },
+  { "flam_bessel_y0_out", (void *)_cffi_f_flam_bessel_y0_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_bessel_y0_out },
+  { "flam_bessel_y1", (void *)_cffi_f_flam_bessel_y1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_bessel_y1 },
+  { "flam_bessel_y1_out", (void *)_cffi_f_flam_bessel_y1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_bessel_y1_out },
+  { "flam_bilinear", (void *)_cffi_f_flam_bilinear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 846), (void *)_cffi_d_flam_bilinear },
+  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 879), (void *)_cffi_d_flam_binary_cross_entropy },
+  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 893), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
+  { "flam_binomial", (void *)_cffi_f_flam_binomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_binomial },
+  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_bitwise_and },
   { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_bitwise_and_ },
-  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_bitwise_and_out },
-  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bitwise_left_shift },
+  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_bitwise_and_out },
+  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_bitwise_left_shift },
   { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_bitwise_left_shift_ },
-  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_bitwise_left_shift_out },
+  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_bitwise_left_shift_out },
   { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_bitwise_not },
   { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_bitwise_not_ },
-  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_bitwise_not_out },
-  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bitwise_or },
+  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_bitwise_not_out },
+  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_bitwise_or },
   { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_bitwise_or_ },
-  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_bitwise_or_out },
-  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bitwise_right_shift },
+  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_bitwise_or_out },
+  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_bitwise_right_shift },
   { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_bitwise_right_shift_ },
-  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_bitwise_right_shift_out },
-  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bitwise_xor },
+  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_bitwise_right_shift_out },
+  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_bitwise_xor },
   { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_bitwise_xor_ },
-  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_bitwise_xor_out },
+  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_bitwise_xor_out },
   { "flam_block_diag", (void *)_cffi_f_flam_block_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_block_diag },
-  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bmm },
-  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_bmm_out },
-  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1515), (void *)_cffi_d_flam_broadcast_tensors },
-  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_broadcast_to },
-  { "flam_bucketize", (void *)_cffi_f_flam_bucketize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 982), (void *)_cffi_d_flam_bucketize },
-  { "flam_bucketize_out", (void *)_cffi_f_flam_bucketize_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 996), (void *)_cffi_d_flam_bucketize_out },
+  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_bmm },
+  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_bmm_out },
+  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1551), (void *)_cffi_d_flam_broadcast_tensors },
+  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_broadcast_to },
+  { "flam_bucketize", (void *)_cffi_f_flam_bucketize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_bucketize },
+  { "flam_bucketize_out", (void *)_cffi_f_flam_bucketize_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1016), (void *)_cffi_d_flam_bucketize_out },
   { "flam_cartesian_prod", (void *)_cffi_f_flam_cartesian_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_cartesian_prod },
   { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 616), (void *)_cffi_d_flam_cat },
   { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 621), (void *)_cffi_d_flam_cat_out },
-  { "flam_cdist", (void *)_cffi_f_flam_cdist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_cdist },
+  { "flam_cauchy_", (void *)_cffi_f_flam_cauchy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 495), (void *)_cffi_d_flam_cauchy_ },
+  { "flam_cdist", (void *)_cffi_f_flam_cdist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_cdist },
   { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_ceil },
   { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_ceil_ },
-  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_ceil_out },
+  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_ceil_out },
   { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_celu },
   { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_celu_ },
   { "flam_chained_lr_new", (void *)_cffi_f_flam_chained_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 392), (void *)_cffi_d_flam_chained_lr_new },
-  { "flam_channel_shuffle", (void *)_cffi_f_flam_channel_shuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_channel_shuffle },
-  { "flam_checkpoint_push", (void *)_cffi_f_flam_checkpoint_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1748), (void *)_cffi_d_flam_checkpoint_push },
-  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1539), (void *)_cffi_d_flam_chunk },
-  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_clamp },
+  { "flam_channel_shuffle", (void *)_cffi_f_flam_channel_shuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_channel_shuffle },
+  { "flam_chebyshev_polynomial_t", (void *)_cffi_f_flam_chebyshev_polynomial_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_chebyshev_polynomial_t },
+  { "flam_chebyshev_polynomial_t_out", (void *)_cffi_f_flam_chebyshev_polynomial_t_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_chebyshev_polynomial_t_out },
+  { "flam_chebyshev_polynomial_u", (void *)_cffi_f_flam_chebyshev_polynomial_u, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_chebyshev_polynomial_u },
+  { "flam_chebyshev_polynomial_u_out", (void *)_cffi_f_flam_chebyshev_polynomial_u_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_chebyshev_polynomial_u_out },
+  { "flam_chebyshev_polynomial_v", (void *)_cffi_f_flam_chebyshev_polynomial_v, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_chebyshev_polynomial_v },
+  { "flam_chebyshev_polynomial_v_out", (void *)_cffi_f_flam_chebyshev_polynomial_v_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_chebyshev_polynomial_v_out },
+  { "flam_chebyshev_polynomial_w", (void *)_cffi_f_flam_chebyshev_polynomial_w, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_chebyshev_polynomial_w },
+  { "flam_chebyshev_polynomial_w_out", (void *)_cffi_f_flam_chebyshev_polynomial_w_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_chebyshev_polynomial_w_out },
+  { "flam_checkpoint_push", (void *)_cffi_f_flam_checkpoint_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1784), (void *)_cffi_d_flam_checkpoint_push },
+  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1575), (void *)_cffi_d_flam_chunk },
+  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_clamp },
   { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_clamp_ },
-  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_clamp_max },
+  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_clamp_max },
   { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_clamp_max_ },
-  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_clamp_max_out },
-  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_clamp_min },
+  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_clamp_max_out },
+  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_clamp_min },
   { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_clamp_min_ },
-  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_clamp_min_out },
-  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 835), (void *)_cffi_d_flam_clamp_out },
-  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1822), (void *)_cffi_d_flam_clip_grad_value_ },
+  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_clamp_min_out },
+  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 840), (void *)_cffi_d_flam_clamp_out },
+  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1858), (void *)_cffi_d_flam_clip_grad_value_ },
   { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_clone },
-  { "flam_col2im", (void *)_cffi_f_flam_col2im, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1266), (void *)_cffi_d_flam_col2im },
+  { "flam_col2im", (void *)_cffi_f_flam_col2im, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1295), (void *)_cffi_d_flam_col2im },
   { "flam_column_stack", (void *)_cffi_f_flam_column_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_column_stack },
   { "flam_column_stack_out", (void *)_cffi_f_flam_column_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 611), (void *)_cffi_d_flam_column_stack_out },
   { "flam_constant_lr_new", (void *)_cffi_f_flam_constant_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_constant_lr_new },
   { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_contiguous },
-  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 903), (void *)_cffi_d_flam_conv1d },
-  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 903), (void *)_cffi_d_flam_conv2d },
-  { "flam_conv3d", (void *)_cffi_f_flam_conv3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 903), (void *)_cffi_d_flam_conv3d },
-  { "flam_conv_transpose1d", (void *)_cffi_f_flam_conv_transpose1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 915), (void *)_cffi_d_flam_conv_transpose1d },
-  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 915), (void *)_cffi_d_flam_conv_transpose2d },
-  { "flam_conv_transpose3d", (void *)_cffi_f_flam_conv_transpose3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 915), (void *)_cffi_d_flam_conv_transpose3d },
-  { "flam_copysign", (void *)_cffi_f_flam_copysign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_copysign },
+  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 923), (void *)_cffi_d_flam_conv1d },
+  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 923), (void *)_cffi_d_flam_conv2d },
+  { "flam_conv3d", (void *)_cffi_f_flam_conv3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 923), (void *)_cffi_d_flam_conv3d },
+  { "flam_conv_transpose1d", (void *)_cffi_f_flam_conv_transpose1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 935), (void *)_cffi_d_flam_conv_transpose1d },
+  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 935), (void *)_cffi_d_flam_conv_transpose2d },
+  { "flam_conv_transpose3d", (void *)_cffi_f_flam_conv_transpose3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 935), (void *)_cffi_d_flam_conv_transpose3d },
+  { "flam_copysign", (void *)_cffi_f_flam_copysign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_copysign },
   { "flam_copysign_", (void *)_cffi_f_flam_copysign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_copysign_ },
-  { "flam_copysign_out", (void *)_cffi_f_flam_copysign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_copysign_out },
+  { "flam_copysign_out", (void *)_cffi_f_flam_copysign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_copysign_out },
   { "flam_corrcoef", (void *)_cffi_f_flam_corrcoef, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_corrcoef },
   { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_cos },
   { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_cos_ },
-  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_cos_out },
+  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_cos_out },
   { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_cosh },
   { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_cosh_ },
-  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_cosh_out },
+  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_cosh_out },
   { "flam_cosine_annealing_lr_new", (void *)_cffi_f_flam_cosine_annealing_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 381), (void *)_cffi_d_flam_cosine_annealing_lr_new },
   { "flam_cosine_annealing_warm_restarts_new", (void *)_cffi_f_flam_cosine_annealing_warm_restarts_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 386), (void *)_cffi_d_flam_cosine_annealing_warm_restarts_new },
-  { "flam_cosine_embedding_loss", (void *)_cffi_f_flam_cosine_embedding_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 828), (void *)_cffi_d_flam_cosine_embedding_loss },
-  { "flam_cosine_similarity", (void *)_cffi_f_flam_cosine_similarity, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1064), (void *)_cffi_d_flam_cosine_similarity },
-  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_count_nonzero },
-  { "flam_cov", (void *)_cffi_f_flam_cov, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1306), (void *)_cffi_d_flam_cov },
-  { "flam_cross", (void *)_cffi_f_flam_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1034), (void *)_cffi_d_flam_cross },
-  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_cross_entropy },
-  { "flam_cross_out", (void *)_cffi_f_flam_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1039), (void *)_cffi_d_flam_cross_out },
-  { "flam_ctc_loss", (void *)_cffi_f_flam_ctc_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 865), (void *)_cffi_d_flam_ctc_loss },
+  { "flam_cosine_embedding_loss", (void *)_cffi_f_flam_cosine_embedding_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_cosine_embedding_loss },
+  { "flam_cosine_similarity", (void *)_cffi_f_flam_cosine_similarity, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1093), (void *)_cffi_d_flam_cosine_similarity },
+  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_count_nonzero },
+  { "flam_cov", (void *)_cffi_f_flam_cov, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1335), (void *)_cffi_d_flam_cov },
+  { "flam_cross", (void *)_cffi_f_flam_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_cross },
+  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 977), (void *)_cffi_d_flam_cross_entropy },
+  { "flam_cross_out", (void *)_cffi_f_flam_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1059), (void *)_cffi_d_flam_cross_out },
+  { "flam_ctc_loss", (void *)_cffi_f_flam_ctc_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_ctc_loss },
   { "flam_cuda_unavailable_reason", (void *)_cffi_f_flam_cuda_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_cuda_unavailable_reason },
-  { "flam_cummax", (void *)_cffi_f_flam_cummax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2119), (void *)_cffi_d_flam_cummax },
-  { "flam_cummin", (void *)_cffi_f_flam_cummin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2119), (void *)_cffi_d_flam_cummin },
-  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1351), (void *)_cffi_d_flam_cumprod },
+  { "flam_cummax", (void *)_cffi_f_flam_cummax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2160), (void *)_cffi_d_flam_cummax },
+  { "flam_cummin", (void *)_cffi_f_flam_cummin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2160), (void *)_cffi_d_flam_cummin },
+  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1380), (void *)_cffi_d_flam_cumprod },
   { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 591), (void *)_cffi_d_flam_cumprod_ },
-  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1362), (void *)_cffi_d_flam_cumprod_out },
-  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1351), (void *)_cffi_d_flam_cumsum },
+  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1398), (void *)_cffi_d_flam_cumprod_out },
+  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1380), (void *)_cffi_d_flam_cumsum },
   { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 591), (void *)_cffi_d_flam_cumsum_ },
-  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1362), (void *)_cffi_d_flam_cumsum_out },
-  { "flam_cumulative_trapezoid", (void *)_cffi_f_flam_cumulative_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1059), (void *)_cffi_d_flam_cumulative_trapezoid },
+  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1398), (void *)_cffi_d_flam_cumsum_out },
+  { "flam_cumulative_trapezoid", (void *)_cffi_f_flam_cumulative_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1088), (void *)_cffi_d_flam_cumulative_trapezoid },
   { "flam_cumulative_trapezoid_dx", (void *)_cffi_f_flam_cumulative_trapezoid_dx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_cumulative_trapezoid_dx },
   { "flam_cyclic_lr_new", (void *)_cffi_f_flam_cyclic_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 324), (void *)_cffi_d_flam_cyclic_lr_new },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 60), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2354), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2272), (void *)_cffi_d_flam_dataset_size },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2395), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2313), (void *)_cffi_d_flam_dataset_size },
   { "flam_deg2rad", (void *)_cffi_f_flam_deg2rad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_deg2rad },
   { "flam_deg2rad_", (void *)_cffi_f_flam_deg2rad_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_deg2rad_ },
-  { "flam_deg2rad_out", (void *)_cffi_f_flam_deg2rad_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_deg2rad_out },
+  { "flam_deg2rad_out", (void *)_cffi_f_flam_deg2rad_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_deg2rad_out },
   { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_detach },
-  { "flam_detect_anomaly_enabled", (void *)_cffi_f_flam_detect_anomaly_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_detect_anomaly_enabled },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2170), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2165), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2170), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2186), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_detect_anomaly_enabled", (void *)_cffi_f_flam_detect_anomaly_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_detect_anomaly_enabled },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2211), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2206), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2211), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2227), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_device_name },
-  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1547), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2191), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2298), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1583), (void *)_cffi_d_flam_device_parse },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2232), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2339), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_device_unavailable_reason },
-  { "flam_diag", (void *)_cffi_f_flam_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_diag },
-  { "flam_diag_embed", (void *)_cffi_f_flam_diag_embed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_diag_embed },
-  { "flam_diag_out", (void *)_cffi_f_flam_diag_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_diag_out },
-  { "flam_diagflat", (void *)_cffi_f_flam_diagflat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_diagflat },
-  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_diagonal },
-  { "flam_diagonal_scatter", (void *)_cffi_f_flam_diagonal_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1092), (void *)_cffi_d_flam_diagonal_scatter },
-  { "flam_diff", (void *)_cffi_f_flam_diff, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1390), (void *)_cffi_d_flam_diff },
-  { "flam_diff_out", (void *)_cffi_f_flam_diff_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1397), (void *)_cffi_d_flam_diff_out },
+  { "flam_diag", (void *)_cffi_f_flam_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_diag },
+  { "flam_diag_embed", (void *)_cffi_f_flam_diag_embed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1441), (void *)_cffi_d_flam_diag_embed },
+  { "flam_diag_out", (void *)_cffi_f_flam_diag_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1319), (void *)_cffi_d_flam_diag_out },
+  { "flam_diagflat", (void *)_cffi_f_flam_diagflat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_diagflat },
+  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1441), (void *)_cffi_d_flam_diagonal },
+  { "flam_diagonal_scatter", (void *)_cffi_f_flam_diagonal_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1121), (void *)_cffi_d_flam_diagonal_scatter },
+  { "flam_diff", (void *)_cffi_f_flam_diff, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1426), (void *)_cffi_d_flam_diff },
+  { "flam_diff_out", (void *)_cffi_f_flam_diff_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1433), (void *)_cffi_d_flam_diff_out },
   { "flam_digamma", (void *)_cffi_f_flam_digamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_digamma },
   { "flam_digamma_", (void *)_cffi_f_flam_digamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_digamma_ },
-  { "flam_digamma_out", (void *)_cffi_f_flam_digamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_digamma_out },
-  { "flam_dist", (void *)_cffi_f_flam_dist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_dist },
-  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 965), (void *)_cffi_d_flam_div },
+  { "flam_digamma_out", (void *)_cffi_f_flam_digamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_digamma_out },
+  { "flam_dist", (void *)_cffi_f_flam_dist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 756), (void *)_cffi_d_flam_dist },
+  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_div },
   { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 556), (void *)_cffi_d_flam_div_ },
-  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 976), (void *)_cffi_d_flam_div_out },
-  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_dot },
-  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_dot_out },
+  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 996), (void *)_cffi_d_flam_div_out },
+  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_dot },
+  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_dot_out },
   { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 667), (void *)_cffi_d_flam_dropout },
   { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 512), (void *)_cffi_d_flam_dropout_ },
-  { "flam_dsplit", (void *)_cffi_f_flam_dsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1535), (void *)_cffi_d_flam_dsplit },
-  { "flam_dsplit_at", (void *)_cffi_f_flam_dsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1524), (void *)_cffi_d_flam_dsplit_at },
+  { "flam_dsplit", (void *)_cffi_f_flam_dsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1571), (void *)_cffi_d_flam_dsplit },
+  { "flam_dsplit_at", (void *)_cffi_f_flam_dsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1560), (void *)_cffi_d_flam_dsplit_at },
   { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_dstack },
   { "flam_einsum", (void *)_cffi_f_flam_einsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 421), (void *)_cffi_d_flam_einsum },
   { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_elu },
   { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_elu_ },
-  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1034), (void *)_cffi_d_flam_embedding },
+  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_embedding },
   { "flam_embedding_renorm_", (void *)_cffi_f_flam_embedding_renorm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 532), (void *)_cffi_d_flam_embedding_renorm_ },
-  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1441), (void *)_cffi_d_flam_empty },
-  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1103), (void *)_cffi_d_flam_empty_like },
-  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1448), (void *)_cffi_d_flam_empty_strided },
-  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_eq },
+  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1477), (void *)_cffi_d_flam_empty },
+  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1132), (void *)_cffi_d_flam_empty_like },
+  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1484), (void *)_cffi_d_flam_empty_strided },
+  { "flam_entr", (void *)_cffi_f_flam_entr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_entr },
+  { "flam_entr_out", (void *)_cffi_f_flam_entr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_entr_out },
+  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_eq },
   { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_eq_ },
-  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_eq_out },
+  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_eq_out },
   { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_erf },
   { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_erf_ },
-  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_erf_out },
+  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_erf_out },
   { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_erfc },
   { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_erfc_ },
-  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_erfc_out },
+  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_erfc_out },
+  { "flam_erfcx", (void *)_cffi_f_flam_erfcx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_erfcx },
+  { "flam_erfcx_out", (void *)_cffi_f_flam_erfcx_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_erfcx_out },
   { "flam_erfinv", (void *)_cffi_f_flam_erfinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_erfinv },
   { "flam_erfinv_", (void *)_cffi_f_flam_erfinv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_erfinv_ },
-  { "flam_erfinv_out", (void *)_cffi_f_flam_erfinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_erfinv_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2434), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_error_code },
-  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1559), (void *)_cffi_d_flam_error_code_of },
+  { "flam_erfinv_out", (void *)_cffi_f_flam_erfinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_erfinv_out },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2475), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_error_code },
+  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1595), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2347), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2357), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2357), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2349), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2388), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2398), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2398), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2390), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 67), (void *)_cffi_d_flam_error_take },
-  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1566), (void *)_cffi_d_flam_event_device },
-  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1569), (void *)_cffi_d_flam_event_elapsed },
+  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1602), (void *)_cffi_d_flam_event_device },
+  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1605), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_event_new },
-  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1574), (void *)_cffi_d_flam_event_query },
-  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1562), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2360), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2360), (void *)_cffi_d_flam_event_retain },
+  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1610), (void *)_cffi_d_flam_event_query },
+  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1598), (void *)_cffi_d_flam_event_record },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2401), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2401), (void *)_cffi_d_flam_event_retain },
   { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_exp },
   { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_exp2 },
   { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_exp2_ },
-  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_exp2_out },
+  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_exp2_out },
   { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_exp_ },
-  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_exp_out },
-  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_expand },
-  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_expand_as },
+  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_exp_out },
+  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_expand },
+  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_expand_as },
   { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_expm1 },
   { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_expm1_ },
-  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_expm1_out },
+  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_expm1_out },
   { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 507), (void *)_cffi_d_flam_exponential_ },
   { "flam_exponential_lr_new", (void *)_cffi_f_flam_exponential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 320), (void *)_cffi_d_flam_exponential_lr_new },
-  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1476), (void *)_cffi_d_flam_eye },
+  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1512), (void *)_cffi_d_flam_eye },
   { "flam_feature_alpha_dropout", (void *)_cffi_f_flam_feature_alpha_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 667), (void *)_cffi_d_flam_feature_alpha_dropout },
   { "flam_feature_alpha_dropout_", (void *)_cffi_f_flam_feature_alpha_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 512), (void *)_cffi_d_flam_feature_alpha_dropout_ },
   { "flam_feature_dropout", (void *)_cffi_f_flam_feature_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 667), (void *)_cffi_d_flam_feature_dropout },
   { "flam_feature_dropout_", (void *)_cffi_f_flam_feature_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 512), (void *)_cffi_d_flam_feature_dropout_ },
   { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_fill_ },
   { "flam_fill_diagonal_", (void *)_cffi_f_flam_fill_diagonal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 556), (void *)_cffi_d_flam_fill_diagonal_ },
-  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1385), (void *)_cffi_d_flam_flatten },
-  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_flip },
+  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1421), (void *)_cffi_d_flam_flatten },
+  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_flip },
   { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_fliplr },
   { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_flipud },
-  { "flam_float_power", (void *)_cffi_f_flam_float_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_float_power },
+  { "flam_float_power", (void *)_cffi_f_flam_float_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_float_power },
   { "flam_float_power_", (void *)_cffi_f_flam_float_power_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_float_power_ },
-  { "flam_float_power_out", (void *)_cffi_f_flam_float_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_float_power_out },
+  { "flam_float_power_out", (void *)_cffi_f_flam_float_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_float_power_out },
   { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_floor },
   { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_floor_ },
-  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_floor_divide },
+  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_floor_divide },
   { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_floor_divide_ },
-  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_floor_divide_out },
-  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_floor_out },
-  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_fmax },
-  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_fmax_out },
-  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_fmin },
-  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_fmin_out },
-  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_fmod },
+  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_floor_divide_out },
+  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_floor_out },
+  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_fmax },
+  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_fmax_out },
+  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_fmin },
+  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_fmin_out },
+  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_fmod },
   { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_fmod_ },
-  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2363), (void *)_cffi_d_flam_format_options_init },
+  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_fmod_out },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2404), (void *)_cffi_d_flam_format_options_init },
   { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_frac },
   { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_frac_ },
-  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_frac_out },
-  { "flam_fractional_max_pool2d", (void *)_cffi_f_flam_fractional_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2095), (void *)_cffi_d_flam_fractional_max_pool2d },
-  { "flam_fractional_max_pool3d", (void *)_cffi_f_flam_fractional_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2095), (void *)_cffi_d_flam_fractional_max_pool3d },
+  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_frac_out },
+  { "flam_fractional_max_pool2d", (void *)_cffi_f_flam_fractional_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2136), (void *)_cffi_d_flam_fractional_max_pool2d },
+  { "flam_fractional_max_pool3d", (void *)_cffi_f_flam_fractional_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2136), (void *)_cffi_d_flam_fractional_max_pool3d },
   { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2202), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2339), (void *)_cffi_d_flam_frame_push },
-  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1433), (void *)_cffi_d_flam_full },
-  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1010), (void *)_cffi_d_flam_full_like },
-  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1504), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2199), (void *)_cffi_d_flam_function_wanted },
-  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1295), (void *)_cffi_d_flam_gather },
-  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1300), (void *)_cffi_d_flam_gather_out },
-  { "flam_gaussian_nll_loss", (void *)_cffi_f_flam_gaussian_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 880), (void *)_cffi_d_flam_gaussian_nll_loss },
-  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_ge },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2243), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2380), (void *)_cffi_d_flam_frame_push },
+  { "flam_frexp", (void *)_cffi_f_flam_frexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2029), (void *)_cffi_d_flam_frexp },
+  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1469), (void *)_cffi_d_flam_full },
+  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1030), (void *)_cffi_d_flam_full_like },
+  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1540), (void *)_cffi_d_flam_function_record },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_function_wanted },
+  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1324), (void *)_cffi_d_flam_gather },
+  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1329), (void *)_cffi_d_flam_gather_out },
+  { "flam_gaussian_nll_loss", (void *)_cffi_f_flam_gaussian_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 885), (void *)_cffi_d_flam_gaussian_nll_loss },
+  { "flam_gcd", (void *)_cffi_f_flam_gcd, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_gcd },
+  { "flam_gcd_", (void *)_cffi_f_flam_gcd_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_gcd_ },
+  { "flam_gcd_out", (void *)_cffi_f_flam_gcd_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_gcd_out },
+  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_ge },
   { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_ge_ },
-  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_ge_out },
-  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1099), (void *)_cffi_d_flam_gelu },
+  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_ge_out },
+  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1128), (void *)_cffi_d_flam_gelu },
   { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 73), (void *)_cffi_d_flam_generator_default },
-  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1587), (void *)_cffi_d_flam_generator_device },
-  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2327), (void *)_cffi_d_flam_generator_initial_seed },
-  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1578), (void *)_cffi_d_flam_generator_manual_seed },
+  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1623), (void *)_cffi_d_flam_generator_device },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2368), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1614), (void *)_cffi_d_flam_generator_manual_seed },
   { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 73), (void *)_cffi_d_flam_generator_new },
-  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2327), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2366), (void *)_cffi_d_flam_generator_release },
-  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2324), (void *)_cffi_d_flam_generator_seed },
-  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1582), (void *)_cffi_d_flam_generator_set_state },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_glu", (void *)_cffi_f_flam_glu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_glu },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2336), (void *)_cffi_d_flam_grad_mode_push },
-  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1607), (void *)_cffi_d_flam_grad_scaler_begin_step },
-  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1597), (void *)_cffi_d_flam_grad_scaler_configure },
-  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_grad_scaler_enabled },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2368), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2407), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2365), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1618), (void *)_cffi_d_flam_generator_set_state },
+  { "flam_geometric_", (void *)_cffi_f_flam_geometric_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 507), (void *)_cffi_d_flam_geometric_ },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_glu", (void *)_cffi_f_flam_glu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_glu },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2377), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1643), (void *)_cffi_d_flam_grad_scaler_begin_step },
+  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1633), (void *)_cffi_d_flam_grad_scaler_configure },
+  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1649), (void *)_cffi_d_flam_grad_scaler_enabled },
   { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 450), (void *)_cffi_d_flam_grad_scaler_found_inf },
   { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_grad_scaler_new },
-  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2369), (void *)_cffi_d_flam_grad_scaler_release },
+  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2410), (void *)_cffi_d_flam_grad_scaler_release },
   { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 446), (void *)_cffi_d_flam_grad_scaler_scale },
-  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1593), (void *)_cffi_d_flam_grad_scaler_set_scale },
-  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1603), (void *)_cffi_d_flam_grad_scaler_step },
-  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1603), (void *)_cffi_d_flam_grad_scaler_unscale },
-  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1607), (void *)_cffi_d_flam_grad_scaler_unscale_params },
-  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1590), (void *)_cffi_d_flam_grad_scaler_update },
-  { "flam_grid_sample", (void *)_cffi_f_flam_grid_sample, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1003), (void *)_cffi_d_flam_grid_sample },
-  { "flam_group_norm", (void *)_cffi_f_flam_group_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1312), (void *)_cffi_d_flam_group_norm },
-  { "flam_gru", (void *)_cffi_f_flam_gru, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2025), (void *)_cffi_d_flam_gru },
-  { "flam_gru_cell", (void *)_cffi_f_flam_gru_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 857), (void *)_cffi_d_flam_gru_cell },
-  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_gt },
+  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1629), (void *)_cffi_d_flam_grad_scaler_set_scale },
+  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1639), (void *)_cffi_d_flam_grad_scaler_step },
+  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1639), (void *)_cffi_d_flam_grad_scaler_unscale },
+  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1643), (void *)_cffi_d_flam_grad_scaler_unscale_params },
+  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1626), (void *)_cffi_d_flam_grad_scaler_update },
+  { "flam_grid_sample", (void *)_cffi_f_flam_grid_sample, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1023), (void *)_cffi_d_flam_grid_sample },
+  { "flam_group_norm", (void *)_cffi_f_flam_group_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1341), (void *)_cffi_d_flam_group_norm },
+  { "flam_gru", (void *)_cffi_f_flam_gru, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2066), (void *)_cffi_d_flam_gru },
+  { "flam_gru_cell", (void *)_cffi_f_flam_gru_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 862), (void *)_cffi_d_flam_gru_cell },
+  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_gt },
   { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_gt_ },
-  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_gt_out },
+  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_gt_out },
   { "flam_gumbel_softmax", (void *)_cffi_f_flam_gumbel_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 672), (void *)_cffi_d_flam_gumbel_softmax },
   { "flam_hardshrink", (void *)_cffi_f_flam_hardshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_hardshrink },
   { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_hardsigmoid },
@@ -60502,243 +66034,292 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_hardswish_ },
   { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_hardtanh },
   { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 490), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_heaviside", (void *)_cffi_f_flam_heaviside, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_heaviside },
+  { "flam_heaviside", (void *)_cffi_f_flam_heaviside, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_heaviside },
   { "flam_heaviside_", (void *)_cffi_f_flam_heaviside_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_heaviside_ },
-  { "flam_heaviside_out", (void *)_cffi_f_flam_heaviside_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_heaviside_out },
-  { "flam_hinge_embedding_loss", (void *)_cffi_f_flam_hinge_embedding_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_hinge_embedding_loss },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2372), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2372), (void *)_cffi_d_flam_hook_remove },
-  { "flam_hsplit", (void *)_cffi_f_flam_hsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1535), (void *)_cffi_d_flam_hsplit },
-  { "flam_hsplit_at", (void *)_cffi_f_flam_hsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1524), (void *)_cffi_d_flam_hsplit_at },
+  { "flam_heaviside_out", (void *)_cffi_f_flam_heaviside_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_heaviside_out },
+  { "flam_hermite_polynomial_h", (void *)_cffi_f_flam_hermite_polynomial_h, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_hermite_polynomial_h },
+  { "flam_hermite_polynomial_h_out", (void *)_cffi_f_flam_hermite_polynomial_h_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_hermite_polynomial_h_out },
+  { "flam_hermite_polynomial_he", (void *)_cffi_f_flam_hermite_polynomial_he, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_hermite_polynomial_he },
+  { "flam_hermite_polynomial_he_out", (void *)_cffi_f_flam_hermite_polynomial_he_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_hermite_polynomial_he_out },
+  { "flam_hinge_embedding_loss", (void *)_cffi_f_flam_hinge_embedding_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_hinge_embedding_loss },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2413), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2413), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hsplit", (void *)_cffi_f_flam_hsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1571), (void *)_cffi_d_flam_hsplit },
+  { "flam_hsplit_at", (void *)_cffi_f_flam_hsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1560), (void *)_cffi_d_flam_hsplit_at },
   { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_hstack },
-  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 970), (void *)_cffi_d_flam_huber_loss },
-  { "flam_hypot", (void *)_cffi_f_flam_hypot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_hypot },
+  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 990), (void *)_cffi_d_flam_huber_loss },
+  { "flam_hypot", (void *)_cffi_f_flam_hypot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_hypot },
   { "flam_hypot_", (void *)_cffi_f_flam_hypot_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_hypot_ },
-  { "flam_hypot_out", (void *)_cffi_f_flam_hypot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_hypot_out },
-  { "flam_im2col", (void *)_cffi_f_flam_im2col, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1243), (void *)_cffi_d_flam_im2col },
-  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1312), (void *)_cffi_d_flam_index_add },
+  { "flam_hypot_out", (void *)_cffi_f_flam_hypot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_hypot_out },
+  { "flam_i0", (void *)_cffi_f_flam_i0, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_i0 },
+  { "flam_i0_", (void *)_cffi_f_flam_i0_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_i0_ },
+  { "flam_i0_out", (void *)_cffi_f_flam_i0_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_i0_out },
+  { "flam_i0e", (void *)_cffi_f_flam_i0e, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_i0e },
+  { "flam_i0e_out", (void *)_cffi_f_flam_i0e_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_i0e_out },
+  { "flam_i1", (void *)_cffi_f_flam_i1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_i1 },
+  { "flam_i1_out", (void *)_cffi_f_flam_i1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_i1_out },
+  { "flam_i1e", (void *)_cffi_f_flam_i1e, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_i1e },
+  { "flam_i1e_out", (void *)_cffi_f_flam_i1e_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_i1e_out },
+  { "flam_igamma", (void *)_cffi_f_flam_igamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_igamma },
+  { "flam_igamma_", (void *)_cffi_f_flam_igamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_igamma_ },
+  { "flam_igamma_out", (void *)_cffi_f_flam_igamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_igamma_out },
+  { "flam_igammac", (void *)_cffi_f_flam_igammac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_igammac },
+  { "flam_igammac_", (void *)_cffi_f_flam_igammac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_igammac_ },
+  { "flam_igammac_out", (void *)_cffi_f_flam_igammac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_igammac_out },
+  { "flam_im2col", (void *)_cffi_f_flam_im2col, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1272), (void *)_cffi_d_flam_im2col },
+  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1341), (void *)_cffi_d_flam_index_add },
   { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_index_add_ },
-  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1319), (void *)_cffi_d_flam_index_add_out },
-  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1306), (void *)_cffi_d_flam_index_copy },
+  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1348), (void *)_cffi_d_flam_index_add_out },
+  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1335), (void *)_cffi_d_flam_index_copy },
   { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_index_copy_ },
-  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1327), (void *)_cffi_d_flam_index_copy_out },
-  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1306), (void *)_cffi_d_flam_index_fill },
+  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1356), (void *)_cffi_d_flam_index_copy_out },
+  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1335), (void *)_cffi_d_flam_index_fill },
   { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_index_fill_ },
-  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1295), (void *)_cffi_d_flam_index_select },
-  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1300), (void *)_cffi_d_flam_index_select_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2336), (void *)_cffi_d_flam_inference_mode_push },
-  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1789), (void *)_cffi_d_flam_init_constant },
-  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1804), (void *)_cffi_d_flam_init_kaiming_normal },
-  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1804), (void *)_cffi_d_flam_init_kaiming_uniform },
-  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1793), (void *)_cffi_d_flam_init_normal },
-  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1793), (void *)_cffi_d_flam_init_uniform },
-  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1799), (void *)_cffi_d_flam_init_xavier_normal },
-  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1799), (void *)_cffi_d_flam_init_xavier_uniform },
-  { "flam_inner", (void *)_cffi_f_flam_inner, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_inner },
-  { "flam_inner_out", (void *)_cffi_f_flam_inner_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_inner_out },
-  { "flam_instance_norm", (void *)_cffi_f_flam_instance_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 737), (void *)_cffi_d_flam_instance_norm },
-  { "flam_interpolate", (void *)_cffi_f_flam_interpolate, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1131), (void *)_cffi_d_flam_interpolate },
-  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
-  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 756), (void *)_cffi_d_flam_isclose },
+  { "flam_index_reduce", (void *)_cffi_f_flam_index_reduce, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1363), (void *)_cffi_d_flam_index_reduce },
+  { "flam_index_reduce_", (void *)_cffi_f_flam_index_reduce_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 583), (void *)_cffi_d_flam_index_reduce_ },
+  { "flam_index_reduce_out", (void *)_cffi_f_flam_index_reduce_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1371), (void *)_cffi_d_flam_index_reduce_out },
+  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1324), (void *)_cffi_d_flam_index_select },
+  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1329), (void *)_cffi_d_flam_index_select_out },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2377), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1825), (void *)_cffi_d_flam_init_constant },
+  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1840), (void *)_cffi_d_flam_init_kaiming_normal },
+  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1840), (void *)_cffi_d_flam_init_kaiming_uniform },
+  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1829), (void *)_cffi_d_flam_init_normal },
+  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1829), (void *)_cffi_d_flam_init_uniform },
+  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1835), (void *)_cffi_d_flam_init_xavier_normal },
+  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1835), (void *)_cffi_d_flam_init_xavier_uniform },
+  { "flam_inner", (void *)_cffi_f_flam_inner, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_inner },
+  { "flam_inner_out", (void *)_cffi_f_flam_inner_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_inner_out },
+  { "flam_instance_norm", (void *)_cffi_f_flam_instance_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 742), (void *)_cffi_d_flam_instance_norm },
+  { "flam_interpolate", (void *)_cffi_f_flam_interpolate, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1160), (void *)_cffi_d_flam_interpolate },
+  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
+  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 761), (void *)_cffi_d_flam_isclose },
   { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_isfinite },
-  { "flam_isin", (void *)_cffi_f_flam_isin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 982), (void *)_cffi_d_flam_isin },
-  { "flam_isin_out", (void *)_cffi_f_flam_isin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 996), (void *)_cffi_d_flam_isin_out },
+  { "flam_isin", (void *)_cffi_f_flam_isin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_isin },
+  { "flam_isin_out", (void *)_cffi_f_flam_isin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1016), (void *)_cffi_d_flam_isin_out },
   { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_isinf },
   { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_isnan },
   { "flam_isneginf", (void *)_cffi_f_flam_isneginf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_isneginf },
-  { "flam_isneginf_out", (void *)_cffi_f_flam_isneginf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_isneginf_out },
+  { "flam_isneginf_out", (void *)_cffi_f_flam_isneginf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_isneginf_out },
   { "flam_isposinf", (void *)_cffi_f_flam_isposinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_isposinf },
-  { "flam_isposinf_out", (void *)_cffi_f_flam_isposinf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_isposinf_out },
-  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 982), (void *)_cffi_d_flam_kl_div },
-  { "flam_kron", (void *)_cffi_f_flam_kron, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_kron },
-  { "flam_kron_out", (void *)_cffi_f_flam_kron_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_kron_out },
-  { "flam_kthvalue", (void *)_cffi_f_flam_kthvalue, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2140), (void *)_cffi_d_flam_kthvalue },
-  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 965), (void *)_cffi_d_flam_l1_loss },
+  { "flam_isposinf_out", (void *)_cffi_f_flam_isposinf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_isposinf_out },
+  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_kl_div },
+  { "flam_kron", (void *)_cffi_f_flam_kron, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_kron },
+  { "flam_kron_out", (void *)_cffi_f_flam_kron_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_kron_out },
+  { "flam_kthvalue", (void *)_cffi_f_flam_kthvalue, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2181), (void *)_cffi_d_flam_kthvalue },
+  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_l1_loss },
+  { "flam_laguerre_polynomial_l", (void *)_cffi_f_flam_laguerre_polynomial_l, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_laguerre_polynomial_l },
+  { "flam_laguerre_polynomial_l_out", (void *)_cffi_f_flam_laguerre_polynomial_l_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_laguerre_polynomial_l_out },
   { "flam_lambda_lr_new", (void *)_cffi_f_flam_lambda_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_lambda_lr_new },
-  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1156), (void *)_cffi_d_flam_layer_norm },
+  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1185), (void *)_cffi_d_flam_layer_norm },
   { "flam_lbfgs_new", (void *)_cffi_f_flam_lbfgs_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 297), (void *)_cffi_d_flam_lbfgs_new },
-  { "flam_ldexp", (void *)_cffi_f_flam_ldexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_ldexp },
+  { "flam_lcm", (void *)_cffi_f_flam_lcm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_lcm },
+  { "flam_lcm_", (void *)_cffi_f_flam_lcm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_lcm_ },
+  { "flam_lcm_out", (void *)_cffi_f_flam_lcm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_lcm_out },
+  { "flam_ldexp", (void *)_cffi_f_flam_ldexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_ldexp },
   { "flam_ldexp_", (void *)_cffi_f_flam_ldexp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_ldexp_ },
-  { "flam_ldexp_out", (void *)_cffi_f_flam_ldexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_ldexp_out },
-  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_le },
+  { "flam_ldexp_out", (void *)_cffi_f_flam_ldexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_ldexp_out },
+  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_le },
   { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_le_ },
-  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_le_out },
+  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2417), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2458), (void *)_cffi_d_flam_leak_tracking },
   { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_leaky_relu },
   { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_leaky_relu_ },
-  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_lerp },
+  { "flam_legendre_polynomial_p", (void *)_cffi_f_flam_legendre_polynomial_p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_legendre_polynomial_p },
+  { "flam_legendre_polynomial_p_out", (void *)_cffi_f_flam_legendre_polynomial_p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_legendre_polynomial_p_out },
+  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_lerp },
   { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_lerp_ },
-  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 835), (void *)_cffi_d_flam_lerp_out },
+  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 840), (void *)_cffi_d_flam_lerp_out },
   { "flam_lgamma", (void *)_cffi_f_flam_lgamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_lgamma },
   { "flam_lgamma_", (void *)_cffi_f_flam_lgamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_lgamma_ },
-  { "flam_lgamma_out", (void *)_cffi_f_flam_lgamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_lgamma_out },
-  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1544), (void *)_cffi_d_flam_library_directory_add },
+  { "flam_lgamma_out", (void *)_cffi_f_flam_lgamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_lgamma_out },
+  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1580), (void *)_cffi_d_flam_library_directory_add },
   { "flam_library_report", (void *)_cffi_f_flam_library_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_library_report },
-  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_linear },
+  { "flam_linalg_householder_product", (void *)_cffi_f_flam_linalg_householder_product, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_linalg_householder_product },
+  { "flam_linalg_householder_product_out", (void *)_cffi_f_flam_linalg_householder_product_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_linalg_householder_product_out },
+  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_linear },
   { "flam_linear_lr_new", (void *)_cffi_f_flam_linear_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 336), (void *)_cffi_d_flam_linear_lr_new },
   { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 438), (void *)_cffi_d_flam_linspace },
   { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 87), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2375), (void *)_cffi_d_flam_loader_options_init },
-  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1621), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2275), (void *)_cffi_d_flam_loader_size },
-  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1616), (void *)_cffi_d_flam_loader_submit },
-  { "flam_local_response_norm", (void *)_cffi_f_flam_local_response_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1283), (void *)_cffi_d_flam_local_response_norm },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2416), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1657), (void *)_cffi_d_flam_loader_position },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2316), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1652), (void *)_cffi_d_flam_loader_submit },
+  { "flam_local_response_norm", (void *)_cffi_f_flam_local_response_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1312), (void *)_cffi_d_flam_local_response_norm },
   { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_log },
   { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_log10 },
   { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_log10_ },
-  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_log10_out },
+  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_log10_out },
   { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_log1p },
   { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_log1p_ },
-  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_log1p_out },
+  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_log1p_out },
   { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_log2 },
   { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_log2_ },
-  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_log2_out },
+  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_log2_out },
   { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_log_ },
-  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_log_out },
-  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1351), (void *)_cffi_d_flam_log_softmax },
-  { "flam_logaddexp", (void *)_cffi_f_flam_logaddexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_logaddexp },
-  { "flam_logaddexp2", (void *)_cffi_f_flam_logaddexp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_logaddexp2 },
-  { "flam_logaddexp2_out", (void *)_cffi_f_flam_logaddexp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_logaddexp2_out },
-  { "flam_logaddexp_out", (void *)_cffi_f_flam_logaddexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_logaddexp_out },
-  { "flam_logcumsumexp", (void *)_cffi_f_flam_logcumsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_logcumsumexp },
-  { "flam_logcumsumexp_out", (void *)_cffi_f_flam_logcumsumexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_logcumsumexp_out },
-  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_logical_and },
+  { "flam_log_ndtr", (void *)_cffi_f_flam_log_ndtr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_log_ndtr },
+  { "flam_log_ndtr_out", (void *)_cffi_f_flam_log_ndtr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_log_ndtr_out },
+  { "flam_log_normal_", (void *)_cffi_f_flam_log_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 495), (void *)_cffi_d_flam_log_normal_ },
+  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_log_out },
+  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1380), (void *)_cffi_d_flam_log_softmax },
+  { "flam_logaddexp", (void *)_cffi_f_flam_logaddexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_logaddexp },
+  { "flam_logaddexp2", (void *)_cffi_f_flam_logaddexp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_logaddexp2 },
+  { "flam_logaddexp2_out", (void *)_cffi_f_flam_logaddexp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_logaddexp2_out },
+  { "flam_logaddexp_out", (void *)_cffi_f_flam_logaddexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_logaddexp_out },
+  { "flam_logcumsumexp", (void *)_cffi_f_flam_logcumsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_logcumsumexp },
+  { "flam_logcumsumexp_out", (void *)_cffi_f_flam_logcumsumexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1319), (void *)_cffi_d_flam_logcumsumexp_out },
+  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_logical_and },
   { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_logical_and_ },
-  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_logical_and_out },
+  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_logical_and_out },
   { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_logical_not },
   { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_logical_not_ },
-  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_logical_not_out },
-  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_logical_or },
+  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_logical_not_out },
+  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_logical_or },
   { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_logical_or_ },
-  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_logical_or_out },
-  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_logical_xor },
+  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_logical_or_out },
+  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_logical_xor },
   { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_logical_xor_ },
-  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_logical_xor_out },
+  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_logical_xor_out },
   { "flam_logit", (void *)_cffi_f_flam_logit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 630), (void *)_cffi_d_flam_logit },
   { "flam_logit_", (void *)_cffi_f_flam_logit_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 476), (void *)_cffi_d_flam_logit_ },
   { "flam_logit_out", (void *)_cffi_f_flam_logit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 647), (void *)_cffi_d_flam_logit_out },
   { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_logsigmoid },
   { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_logspace },
-  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_logsumexp },
+  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1199), (void *)_cffi_d_flam_logsumexp },
   { "flam_lp_pool1d", (void *)_cffi_f_flam_lp_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 702), (void *)_cffi_d_flam_lp_pool1d },
   { "flam_lp_pool2d", (void *)_cffi_f_flam_lp_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 702), (void *)_cffi_d_flam_lp_pool2d },
   { "flam_lp_pool3d", (void *)_cffi_f_flam_lp_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 702), (void *)_cffi_d_flam_lp_pool3d },
-  { "flam_lstm", (void *)_cffi_f_flam_lstm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1993), (void *)_cffi_d_flam_lstm },
-  { "flam_lstm_cell", (void *)_cffi_f_flam_lstm_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2010), (void *)_cffi_d_flam_lstm_cell },
-  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_lt },
+  { "flam_lstm", (void *)_cffi_f_flam_lstm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2034), (void *)_cffi_d_flam_lstm },
+  { "flam_lstm_cell", (void *)_cffi_f_flam_lstm_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2051), (void *)_cffi_d_flam_lstm_cell },
+  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_lt },
   { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_lt_ },
-  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_lt_out },
-  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2202), (void *)_cffi_d_flam_manual_seed },
-  { "flam_margin_ranking_loss", (void *)_cffi_f_flam_margin_ranking_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 828), (void *)_cffi_d_flam_margin_ranking_loss },
-  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_masked_fill },
+  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_lt_out },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2243), (void *)_cffi_d_flam_manual_seed },
+  { "flam_margin_ranking_loss", (void *)_cffi_f_flam_margin_ranking_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_margin_ranking_loss },
+  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_masked_fill },
   { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_masked_fill_ },
-  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_matmul },
-  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_matmul_out },
+  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_matmul },
+  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_matmul_out },
   { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2125), (void *)_cffi_d_flam_max_dim },
-  { "flam_max_pool1d", (void *)_cffi_f_flam_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_max_pool1d },
-  { "flam_max_pool1d_with_indices", (void *)_cffi_f_flam_max_pool1d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2105), (void *)_cffi_d_flam_max_pool1d_with_indices },
-  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_max_pool2d },
-  { "flam_max_pool2d_with_indices", (void *)_cffi_f_flam_max_pool2d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2105), (void *)_cffi_d_flam_max_pool2d_with_indices },
-  { "flam_max_pool3d", (void *)_cffi_f_flam_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_max_pool3d },
-  { "flam_max_pool3d_with_indices", (void *)_cffi_f_flam_max_pool3d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2105), (void *)_cffi_d_flam_max_pool3d_with_indices },
-  { "flam_max_unpool1d", (void *)_cffi_f_flam_max_unpool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1045), (void *)_cffi_d_flam_max_unpool1d },
-  { "flam_max_unpool2d", (void *)_cffi_f_flam_max_unpool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1045), (void *)_cffi_d_flam_max_unpool2d },
-  { "flam_max_unpool3d", (void *)_cffi_f_flam_max_unpool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1045), (void *)_cffi_d_flam_max_unpool3d },
-  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_maximum },
-  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_maximum_out },
-  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_mean },
-  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1197), (void *)_cffi_d_flam_mean_out },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2166), (void *)_cffi_d_flam_max_dim },
+  { "flam_max_pool1d", (void *)_cffi_f_flam_max_pool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1283), (void *)_cffi_d_flam_max_pool1d },
+  { "flam_max_pool1d_with_indices", (void *)_cffi_f_flam_max_pool1d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2146), (void *)_cffi_d_flam_max_pool1d_with_indices },
+  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1283), (void *)_cffi_d_flam_max_pool2d },
+  { "flam_max_pool2d_with_indices", (void *)_cffi_f_flam_max_pool2d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2146), (void *)_cffi_d_flam_max_pool2d_with_indices },
+  { "flam_max_pool3d", (void *)_cffi_f_flam_max_pool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1283), (void *)_cffi_d_flam_max_pool3d },
+  { "flam_max_pool3d_with_indices", (void *)_cffi_f_flam_max_pool3d_with_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2146), (void *)_cffi_d_flam_max_pool3d_with_indices },
+  { "flam_max_unpool1d", (void *)_cffi_f_flam_max_unpool1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1065), (void *)_cffi_d_flam_max_unpool1d },
+  { "flam_max_unpool2d", (void *)_cffi_f_flam_max_unpool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1065), (void *)_cffi_d_flam_max_unpool2d },
+  { "flam_max_unpool3d", (void *)_cffi_f_flam_max_unpool3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1065), (void *)_cffi_d_flam_max_unpool3d },
+  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_maximum },
+  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_maximum_out },
+  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_mean },
+  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1226), (void *)_cffi_d_flam_mean_out },
   { "flam_median", (void *)_cffi_f_flam_median, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_median },
-  { "flam_median_dim", (void *)_cffi_f_flam_median_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2125), (void *)_cffi_d_flam_median_dim },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2298), (void *)_cffi_d_flam_memory_allocated },
-  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2195), (void *)_cffi_d_flam_memory_fail_allocation },
+  { "flam_median_dim", (void *)_cffi_f_flam_median_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2166), (void *)_cffi_d_flam_median_dim },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2339), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2236), (void *)_cffi_d_flam_memory_fail_allocation },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 57), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2298), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2298), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2339), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2339), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2199), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2298), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_memory_reset_peak_stats },
-  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1555), (void *)_cffi_d_flam_memory_set_fraction },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2240), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2339), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1591), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2160), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2201), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 40), (void *)_cffi_d_flam_memory_summary },
-  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1519), (void *)_cffi_d_flam_meshgrid },
+  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1555), (void *)_cffi_d_flam_meshgrid },
   { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2125), (void *)_cffi_d_flam_min_dim },
-  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_minimum },
-  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_minimum_out },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2166), (void *)_cffi_d_flam_min_dim },
+  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_minimum },
+  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_minimum_out },
   { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_mish },
   { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_mish_ },
-  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_mm },
-  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_mm_out },
-  { "flam_mode", (void *)_cffi_f_flam_mode, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2125), (void *)_cffi_d_flam_mode },
-  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1654), (void *)_cffi_d_flam_module_add_hook },
-  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1646), (void *)_cffi_d_flam_module_append },
+  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_mm },
+  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_mm_out },
+  { "flam_mode", (void *)_cffi_f_flam_mode, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2166), (void *)_cffi_d_flam_mode },
+  { "flam_modified_bessel_k0", (void *)_cffi_f_flam_modified_bessel_k0, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_modified_bessel_k0 },
+  { "flam_modified_bessel_k0_out", (void *)_cffi_f_flam_modified_bessel_k0_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_modified_bessel_k0_out },
+  { "flam_modified_bessel_k1", (void *)_cffi_f_flam_modified_bessel_k1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_modified_bessel_k1 },
+  { "flam_modified_bessel_k1_out", (void *)_cffi_f_flam_modified_bessel_k1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_modified_bessel_k1_out },
+  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1690), (void *)_cffi_d_flam_module_add_hook },
+  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1682), (void *)_cffi_d_flam_module_append },
   { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 455), (void *)_cffi_d_flam_module_buffer },
   { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2304), (void *)_cffi_d_flam_module_child_count },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2345), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
-  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1664), (void *)_cffi_d_flam_module_is_training },
+  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1700), (void *)_cffi_d_flam_module_is_training },
   { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 398), (void *)_cffi_d_flam_module_named_buffers },
   { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 398), (void *)_cffi_d_flam_module_named_parameters },
   { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 91), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2278), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2319), (void *)_cffi_d_flam_module_numel },
   { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 455), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2330), (void *)_cffi_d_flam_module_push },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2378), (void *)_cffi_d_flam_module_release },
-  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1626), (void *)_cffi_d_flam_module_remove },
-  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1660), (void *)_cffi_d_flam_module_remove_hook },
-  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1650), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2378), (void *)_cffi_d_flam_module_retain },
-  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1640), (void *)_cffi_d_flam_module_set_buffer },
-  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1630), (void *)_cffi_d_flam_module_set_child },
-  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1635), (void *)_cffi_d_flam_module_set_parameter },
+  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2371), (void *)_cffi_d_flam_module_push },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2419), (void *)_cffi_d_flam_module_release },
+  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1662), (void *)_cffi_d_flam_module_remove },
+  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1696), (void *)_cffi_d_flam_module_remove_hook },
+  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1686), (void *)_cffi_d_flam_module_requires_grad },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2419), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1676), (void *)_cffi_d_flam_module_set_buffer },
+  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1666), (void *)_cffi_d_flam_module_set_child },
+  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1671), (void *)_cffi_d_flam_module_set_parameter },
   { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 395), (void *)_cffi_d_flam_module_state_dict },
-  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1650), (void *)_cffi_d_flam_module_train },
+  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1686), (void *)_cffi_d_flam_module_train },
   { "flam_module_type", (void *)_cffi_f_flam_module_type, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_type },
-  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1650), (void *)_cffi_d_flam_module_zero_grad },
-  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1205), (void *)_cffi_d_flam_movedim },
-  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 965), (void *)_cffi_d_flam_mse_loss },
+  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1686), (void *)_cffi_d_flam_module_zero_grad },
+  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1234), (void *)_cffi_d_flam_movedim },
+  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_mse_loss },
   { "flam_msort", (void *)_cffi_f_flam_msort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_msort },
-  { "flam_msort_out", (void *)_cffi_f_flam_msort_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_msort_out },
-  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_mul },
+  { "flam_msort_out", (void *)_cffi_f_flam_msort_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_msort_out },
+  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_mul },
   { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_mul_ },
-  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_mul_out },
-  { "flam_multi_head_attention", (void *)_cffi_f_flam_multi_head_attention, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_multi_head_attention },
-  { "flam_multi_head_attention_weights", (void *)_cffi_f_flam_multi_head_attention_weights, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2040), (void *)_cffi_d_flam_multi_head_attention_weights },
-  { "flam_multi_margin_loss", (void *)_cffi_f_flam_multi_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1070), (void *)_cffi_d_flam_multi_margin_loss },
+  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_mul_out },
+  { "flam_multi_head_attention", (void *)_cffi_f_flam_multi_head_attention, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 949), (void *)_cffi_d_flam_multi_head_attention },
+  { "flam_multi_head_attention_weights", (void *)_cffi_f_flam_multi_head_attention_weights, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2081), (void *)_cffi_d_flam_multi_head_attention_weights },
+  { "flam_multi_margin_loss", (void *)_cffi_f_flam_multi_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1099), (void *)_cffi_d_flam_multi_margin_loss },
   { "flam_multi_step_lr_new", (void *)_cffi_f_flam_multi_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_multi_step_lr_new },
-  { "flam_multilabel_margin_loss", (void *)_cffi_f_flam_multilabel_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 965), (void *)_cffi_d_flam_multilabel_margin_loss },
-  { "flam_multilabel_soft_margin_loss", (void *)_cffi_f_flam_multilabel_soft_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_multilabel_soft_margin_loss },
-  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1356), (void *)_cffi_d_flam_multinomial },
+  { "flam_multilabel_margin_loss", (void *)_cffi_f_flam_multilabel_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_multilabel_margin_loss },
+  { "flam_multilabel_soft_margin_loss", (void *)_cffi_f_flam_multilabel_soft_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 879), (void *)_cffi_d_flam_multilabel_soft_margin_loss },
+  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1385), (void *)_cffi_d_flam_multinomial },
+  { "flam_multinomial_out", (void *)_cffi_f_flam_multinomial_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1391), (void *)_cffi_d_flam_multinomial_out },
   { "flam_multiplicative_lr_new", (void *)_cffi_f_flam_multiplicative_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_multiplicative_lr_new },
-  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_mv },
-  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_mv_out },
+  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_mv },
+  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_mv_out },
+  { "flam_mvlgamma", (void *)_cffi_f_flam_mvlgamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_mvlgamma },
+  { "flam_mvlgamma_", (void *)_cffi_f_flam_mvlgamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_mvlgamma_ },
+  { "flam_mvlgamma_out", (void *)_cffi_f_flam_mvlgamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1319), (void *)_cffi_d_flam_mvlgamma_out },
   { "flam_nadam_new", (void *)_cffi_f_flam_nadam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 245), (void *)_cffi_d_flam_nadam_new },
-  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1921), (void *)_cffi_d_flam_nadam_step },
+  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1957), (void *)_cffi_d_flam_nadam_step },
   { "flam_nan_to_num", (void *)_cffi_f_flam_nan_to_num, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_nan_to_num },
   { "flam_nan_to_num_", (void *)_cffi_f_flam_nan_to_num_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_nan_to_num_ },
   { "flam_nan_to_num_out", (void *)_cffi_f_flam_nan_to_num_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_nan_to_num_out },
-  { "flam_nanmean", (void *)_cffi_f_flam_nanmean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_nanmean },
-  { "flam_nanmean_out", (void *)_cffi_f_flam_nanmean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1197), (void *)_cffi_d_flam_nanmean_out },
+  { "flam_nanmean", (void *)_cffi_f_flam_nanmean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_nanmean },
+  { "flam_nanmean_out", (void *)_cffi_f_flam_nanmean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1226), (void *)_cffi_d_flam_nanmean_out },
   { "flam_nanmedian", (void *)_cffi_f_flam_nanmedian, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_nanmedian },
-  { "flam_nanmedian_dim", (void *)_cffi_f_flam_nanmedian_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2125), (void *)_cffi_d_flam_nanmedian_dim },
-  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_nansum },
-  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_narrow },
-  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_ne },
+  { "flam_nanmedian_dim", (void *)_cffi_f_flam_nanmedian_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2166), (void *)_cffi_d_flam_nanmedian_dim },
+  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_nansum },
+  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1441), (void *)_cffi_d_flam_narrow },
+  { "flam_ndtr", (void *)_cffi_f_flam_ndtr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_ndtr },
+  { "flam_ndtr_out", (void *)_cffi_f_flam_ndtr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_ndtr_out },
+  { "flam_ndtri", (void *)_cffi_f_flam_ndtri, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_ndtri },
+  { "flam_ndtri_out", (void *)_cffi_f_flam_ndtri_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_ndtri_out },
+  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_ne },
   { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_ne_ },
-  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_ne_out },
+  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_ne_out },
   { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_neg },
   { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_neg_ },
-  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_neg_out },
-  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 950), (void *)_cffi_d_flam_nll_loss },
+  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_neg_out },
+  { "flam_nextafter", (void *)_cffi_f_flam_nextafter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_nextafter },
+  { "flam_nextafter_", (void *)_cffi_f_flam_nextafter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_nextafter_ },
+  { "flam_nextafter_out", (void *)_cffi_f_flam_nextafter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_nextafter_out },
+  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 970), (void *)_cffi_d_flam_nll_loss },
   { "flam_nn_activation", (void *)_cffi_f_flam_nn_activation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 102), (void *)_cffi_d_flam_nn_activation },
   { "flam_nn_avg_pool2d", (void *)_cffi_f_flam_nn_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_nn_avg_pool2d },
   { "flam_nn_batch_norm", (void *)_cffi_f_flam_nn_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 147), (void *)_cffi_d_flam_nn_batch_norm },
@@ -60757,234 +66338,250 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_nn_rms_norm", (void *)_cffi_f_flam_nn_rms_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 118), (void *)_cffi_d_flam_nn_rms_norm },
   { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 236), (void *)_cffi_d_flam_nn_sequential },
   { "flam_nn_transformer_encoder_layer", (void *)_cffi_f_flam_nn_transformer_encoder_layer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_nn_transformer_encoder_layer },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2333), (void *)_cffi_d_flam_node_id },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2374), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
   { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2307), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2281), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2381), (void *)_cffi_d_flam_node_release },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2348), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2322), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2422), (void *)_cffi_d_flam_node_release },
   { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 459), (void *)_cffi_d_flam_node_variable },
   { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_norm },
-  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 775), (void *)_cffi_d_flam_normal },
+  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_normal },
   { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 495), (void *)_cffi_d_flam_normal_ },
   { "flam_normalize", (void *)_cffi_f_flam_normalize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 679), (void *)_cffi_d_flam_normalize },
   { "flam_normalize_out", (void *)_cffi_f_flam_normalize_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 686), (void *)_cffi_d_flam_normalize_out },
   { "flam_one_cycle_lr_new", (void *)_cffi_f_flam_one_cycle_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 347), (void *)_cffi_d_flam_one_cycle_lr_new },
-  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1441), (void *)_cffi_d_flam_ones },
-  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1103), (void *)_cffi_d_flam_ones_like },
-  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1681), (void *)_cffi_d_flam_optimizer_add_group },
-  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2310), (void *)_cffi_d_flam_optimizer_group_count },
+  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1477), (void *)_cffi_d_flam_ones },
+  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1132), (void *)_cffi_d_flam_ones_like },
+  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1717), (void *)_cffi_d_flam_optimizer_add_group },
+  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2351), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 46), (void *)_cffi_d_flam_optimizer_lr },
-  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1692), (void *)_cffi_d_flam_optimizer_option },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2384), (void *)_cffi_d_flam_optimizer_release },
-  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1676), (void *)_cffi_d_flam_optimizer_set_lr },
-  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1670), (void *)_cffi_d_flam_optimizer_set_option },
+  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1728), (void *)_cffi_d_flam_optimizer_option },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2425), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1712), (void *)_cffi_d_flam_optimizer_set_lr },
+  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1706), (void *)_cffi_d_flam_optimizer_set_option },
   { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 402), (void *)_cffi_d_flam_optimizer_state_dict },
-  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1667), (void *)_cffi_d_flam_optimizer_step },
-  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1688), (void *)_cffi_d_flam_optimizer_zero_grad },
-  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_outer },
-  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_outer_out },
-  { "flam_pad", (void *)_cffi_f_flam_pad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1176), (void *)_cffi_d_flam_pad },
-  { "flam_pairwise_distance", (void *)_cffi_f_flam_pairwise_distance, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 756), (void *)_cffi_d_flam_pairwise_distance },
+  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1703), (void *)_cffi_d_flam_optimizer_step },
+  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1724), (void *)_cffi_d_flam_optimizer_zero_grad },
+  { "flam_ormqr", (void *)_cffi_f_flam_ormqr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 900), (void *)_cffi_d_flam_ormqr },
+  { "flam_ormqr_out", (void *)_cffi_f_flam_ormqr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 907), (void *)_cffi_d_flam_ormqr_out },
+  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_outer },
+  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_outer_out },
+  { "flam_pad", (void *)_cffi_f_flam_pad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1205), (void *)_cffi_d_flam_pad },
+  { "flam_pairwise_distance", (void *)_cffi_f_flam_pairwise_distance, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 761), (void *)_cffi_d_flam_pairwise_distance },
   { "flam_pdist", (void *)_cffi_f_flam_pdist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_pdist },
-  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_permute },
-  { "flam_pixel_shuffle", (void *)_cffi_f_flam_pixel_shuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_pixel_shuffle },
-  { "flam_pixel_unshuffle", (void *)_cffi_f_flam_pixel_unshuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_pixel_unshuffle },
-  { "flam_plot_bars", (void *)_cffi_f_flam_plot_bars, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1705), (void *)_cffi_d_flam_plot_bars },
-  { "flam_plot_line", (void *)_cffi_f_flam_plot_line, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1705), (void *)_cffi_d_flam_plot_line },
+  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_permute },
+  { "flam_pixel_shuffle", (void *)_cffi_f_flam_pixel_shuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_pixel_shuffle },
+  { "flam_pixel_unshuffle", (void *)_cffi_f_flam_pixel_unshuffle, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_pixel_unshuffle },
+  { "flam_plot_bars", (void *)_cffi_f_flam_plot_bars, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1741), (void *)_cffi_d_flam_plot_bars },
+  { "flam_plot_line", (void *)_cffi_f_flam_plot_line, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1741), (void *)_cffi_d_flam_plot_line },
   { "flam_plot_new", (void *)_cffi_f_flam_plot_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 309), (void *)_cffi_d_flam_plot_new },
-  { "flam_plot_panel", (void *)_cffi_f_flam_plot_panel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1698), (void *)_cffi_d_flam_plot_panel },
-  { "flam_plot_points", (void *)_cffi_f_flam_plot_points, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1705), (void *)_cffi_d_flam_plot_points },
-  { "flam_plot_release", (void *)_cffi_f_flam_plot_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2387), (void *)_cffi_d_flam_plot_release },
-  { "flam_plot_retain", (void *)_cffi_f_flam_plot_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2387), (void *)_cffi_d_flam_plot_retain },
+  { "flam_plot_panel", (void *)_cffi_f_flam_plot_panel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1734), (void *)_cffi_d_flam_plot_panel },
+  { "flam_plot_points", (void *)_cffi_f_flam_plot_points, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1741), (void *)_cffi_d_flam_plot_points },
+  { "flam_plot_release", (void *)_cffi_f_flam_plot_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2428), (void *)_cffi_d_flam_plot_release },
+  { "flam_plot_retain", (void *)_cffi_f_flam_plot_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2428), (void *)_cffi_d_flam_plot_retain },
   { "flam_plot_svg", (void *)_cffi_f_flam_plot_svg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 13), (void *)_cffi_d_flam_plot_svg },
   { "flam_poisson", (void *)_cffi_f_flam_poisson, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_poisson },
-  { "flam_poisson_nll_loss", (void *)_cffi_f_flam_poisson_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 988), (void *)_cffi_d_flam_poisson_nll_loss },
-  { "flam_polygamma", (void *)_cffi_f_flam_polygamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1467), (void *)_cffi_d_flam_polygamma },
-  { "flam_polygamma_out", (void *)_cffi_f_flam_polygamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1471), (void *)_cffi_d_flam_polygamma_out },
+  { "flam_poisson_nll_loss", (void *)_cffi_f_flam_poisson_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1008), (void *)_cffi_d_flam_poisson_nll_loss },
+  { "flam_polygamma", (void *)_cffi_f_flam_polygamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1503), (void *)_cffi_d_flam_polygamma },
+  { "flam_polygamma_out", (void *)_cffi_f_flam_polygamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1507), (void *)_cffi_d_flam_polygamma_out },
   { "flam_polynomial_lr_new", (void *)_cffi_f_flam_polynomial_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 381), (void *)_cffi_d_flam_polynomial_lr_new },
   { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_positive },
-  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_pow },
+  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_pow },
   { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_pow_ },
-  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_pow_out },
-  { "flam_prelu", (void *)_cffi_f_flam_prelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_prelu },
-  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1120), (void *)_cffi_d_flam_prod },
+  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_pow_out },
+  { "flam_prelu", (void *)_cffi_f_flam_prelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_prelu },
+  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1149), (void *)_cffi_d_flam_prod },
   { "flam_profile_averages", (void *)_cffi_f_flam_profile_averages, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 19), (void *)_cffi_d_flam_profile_averages },
   { "flam_profile_events", (void *)_cffi_f_flam_profile_events, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 16), (void *)_cffi_d_flam_profile_events },
-  { "flam_profile_release", (void *)_cffi_f_flam_profile_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2390), (void *)_cffi_d_flam_profile_release },
-  { "flam_profile_retain", (void *)_cffi_f_flam_profile_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2390), (void *)_cffi_d_flam_profile_retain },
-  { "flam_profile_table", (void *)_cffi_f_flam_profile_table, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1713), (void *)_cffi_d_flam_profile_table },
-  { "flam_profiler_is_running", (void *)_cffi_f_flam_profiler_is_running, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2267), (void *)_cffi_d_flam_profiler_is_running },
-  { "flam_profiler_options_init", (void *)_cffi_f_flam_profiler_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2393), (void *)_cffi_d_flam_profiler_options_init },
-  { "flam_profiler_start", (void *)_cffi_f_flam_profiler_start, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1721), (void *)_cffi_d_flam_profiler_start },
-  { "flam_progress_advance", (void *)_cffi_f_flam_progress_advance, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1744), (void *)_cffi_d_flam_progress_advance },
-  { "flam_progress_done", (void *)_cffi_f_flam_progress_done, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2285), (void *)_cffi_d_flam_progress_done },
+  { "flam_profile_release", (void *)_cffi_f_flam_profile_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2431), (void *)_cffi_d_flam_profile_release },
+  { "flam_profile_retain", (void *)_cffi_f_flam_profile_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2431), (void *)_cffi_d_flam_profile_retain },
+  { "flam_profile_table", (void *)_cffi_f_flam_profile_table, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1749), (void *)_cffi_d_flam_profile_table },
+  { "flam_profiler_is_running", (void *)_cffi_f_flam_profiler_is_running, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2308), (void *)_cffi_d_flam_profiler_is_running },
+  { "flam_profiler_options_init", (void *)_cffi_f_flam_profiler_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2434), (void *)_cffi_d_flam_profiler_options_init },
+  { "flam_profiler_start", (void *)_cffi_f_flam_profiler_start, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1757), (void *)_cffi_d_flam_profiler_start },
+  { "flam_progress_advance", (void *)_cffi_f_flam_progress_advance, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1780), (void *)_cffi_d_flam_progress_advance },
+  { "flam_progress_done", (void *)_cffi_f_flam_progress_done, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2326), (void *)_cffi_d_flam_progress_done },
   { "flam_progress_elapsed", (void *)_cffi_f_flam_progress_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 50), (void *)_cffi_d_flam_progress_elapsed },
   { "flam_progress_line", (void *)_cffi_f_flam_progress_line, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 24), (void *)_cffi_d_flam_progress_line },
   { "flam_progress_new", (void *)_cffi_f_flam_progress_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 312), (void *)_cffi_d_flam_progress_new },
-  { "flam_progress_release", (void *)_cffi_f_flam_progress_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2396), (void *)_cffi_d_flam_progress_release },
-  { "flam_progress_retain", (void *)_cffi_f_flam_progress_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2396), (void *)_cffi_d_flam_progress_retain },
-  { "flam_progress_set", (void *)_cffi_f_flam_progress_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1724), (void *)_cffi_d_flam_progress_set },
-  { "flam_progress_to_callback", (void *)_cffi_f_flam_progress_to_callback, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1729), (void *)_cffi_d_flam_progress_to_callback },
-  { "flam_progress_to_text", (void *)_cffi_f_flam_progress_to_text, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1738), (void *)_cffi_d_flam_progress_to_text },
-  { "flam_progress_watch", (void *)_cffi_f_flam_progress_watch, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1734), (void *)_cffi_d_flam_progress_watch },
-  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2470), (void *)flam_py_closure_call },
-  { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_closure_drop },
-  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_dataset_vtable_drop },
-  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2477), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2480), (void *)flam_py_dataset_vtable_size },
-  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2473), (void *)flam_py_function_backward },
-  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_function_drop },
-  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2474), (void *)flam_py_hook_callback_call },
-  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_hook_callback_drop },
-  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2475), (void *)flam_py_module_hook_run },
-  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2472), (void *)flam_py_module_vtable_forward },
-  { "flam_py_progress_callback_drop", (void *)&_cffi_externpy__flam_py_progress_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_progress_callback_drop },
-  { "flam_py_progress_callback_show", (void *)&_cffi_externpy__flam_py_progress_callback_show, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2469), (void *)flam_py_progress_callback_show },
-  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2478), (void *)flam_py_rate_callback_call },
-  { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_rate_callback_drop },
-  { "flam_py_recompute_drop", (void *)&_cffi_externpy__flam_py_recompute_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_recompute_drop },
-  { "flam_py_recompute_run", (void *)&_cffi_externpy__flam_py_recompute_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2471), (void *)flam_py_recompute_run },
-  { "flam_py_saved_hooks_drop", (void *)&_cffi_externpy__flam_py_saved_hooks_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_saved_hooks_drop },
-  { "flam_py_saved_hooks_drop_packed", (void *)&_cffi_externpy__flam_py_saved_hooks_drop_packed, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2482), (void *)flam_py_saved_hooks_drop_packed },
-  { "flam_py_saved_hooks_pack", (void *)&_cffi_externpy__flam_py_saved_hooks_pack, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2476), (void *)flam_py_saved_hooks_pack },
-  { "flam_py_saved_hooks_unpack", (void *)&_cffi_externpy__flam_py_saved_hooks_unpack, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2479), (void *)flam_py_saved_hooks_unpack },
-  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1501), (void *)flam_py_tensor_from_blob_drop },
+  { "flam_progress_release", (void *)_cffi_f_flam_progress_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2437), (void *)_cffi_d_flam_progress_release },
+  { "flam_progress_retain", (void *)_cffi_f_flam_progress_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2437), (void *)_cffi_d_flam_progress_retain },
+  { "flam_progress_set", (void *)_cffi_f_flam_progress_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1760), (void *)_cffi_d_flam_progress_set },
+  { "flam_progress_to_callback", (void *)_cffi_f_flam_progress_to_callback, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1765), (void *)_cffi_d_flam_progress_to_callback },
+  { "flam_progress_to_text", (void *)_cffi_f_flam_progress_to_text, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1774), (void *)_cffi_d_flam_progress_to_text },
+  { "flam_progress_watch", (void *)_cffi_f_flam_progress_watch, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1770), (void *)_cffi_d_flam_progress_watch },
+  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2511), (void *)flam_py_closure_call },
+  { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_closure_drop },
+  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_dataset_vtable_drop },
+  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_dataset_vtable_drop_item },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2518), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2521), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_error_set_drop },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2514), (void *)flam_py_function_backward },
+  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_function_drop },
+  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_function_release_saved },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2515), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_hook_callback_drop },
+  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_module_hook_drop },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2516), (void *)flam_py_module_hook_run },
+  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_module_vtable_drop },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2513), (void *)flam_py_module_vtable_forward },
+  { "flam_py_progress_callback_drop", (void *)&_cffi_externpy__flam_py_progress_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_progress_callback_drop },
+  { "flam_py_progress_callback_show", (void *)&_cffi_externpy__flam_py_progress_callback_show, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2510), (void *)flam_py_progress_callback_show },
+  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2519), (void *)flam_py_rate_callback_call },
+  { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_rate_callback_drop },
+  { "flam_py_recompute_drop", (void *)&_cffi_externpy__flam_py_recompute_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_recompute_drop },
+  { "flam_py_recompute_run", (void *)&_cffi_externpy__flam_py_recompute_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2512), (void *)flam_py_recompute_run },
+  { "flam_py_saved_hooks_drop", (void *)&_cffi_externpy__flam_py_saved_hooks_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_saved_hooks_drop },
+  { "flam_py_saved_hooks_drop_packed", (void *)&_cffi_externpy__flam_py_saved_hooks_drop_packed, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2523), (void *)flam_py_saved_hooks_drop_packed },
+  { "flam_py_saved_hooks_pack", (void *)&_cffi_externpy__flam_py_saved_hooks_pack, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2517), (void *)flam_py_saved_hooks_pack },
+  { "flam_py_saved_hooks_unpack", (void *)&_cffi_externpy__flam_py_saved_hooks_unpack, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 2520), (void *)flam_py_saved_hooks_unpack },
+  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1537), (void *)flam_py_tensor_from_blob_drop },
   { "flam_rad2deg", (void *)_cffi_f_flam_rad2deg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_rad2deg },
   { "flam_rad2deg_", (void *)_cffi_f_flam_rad2deg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_rad2deg_ },
-  { "flam_rad2deg_out", (void *)_cffi_f_flam_rad2deg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_rad2deg_out },
+  { "flam_rad2deg_out", (void *)_cffi_f_flam_rad2deg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_rad2deg_out },
   { "flam_radam_new", (void *)_cffi_f_flam_radam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_radam_new },
-  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1881), (void *)_cffi_d_flam_radam_step },
-  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1425), (void *)_cffi_d_flam_rand },
-  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1103), (void *)_cffi_d_flam_rand_like },
-  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1483), (void *)_cffi_d_flam_randint },
-  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1425), (void *)_cffi_d_flam_randn },
-  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1103), (void *)_cffi_d_flam_randn_like },
+  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1917), (void *)_cffi_d_flam_radam_step },
+  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1461), (void *)_cffi_d_flam_rand },
+  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1132), (void *)_cffi_d_flam_rand_like },
+  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1519), (void *)_cffi_d_flam_randint },
+  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1461), (void *)_cffi_d_flam_randn },
+  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1132), (void *)_cffi_d_flam_randn_like },
   { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 601), (void *)_cffi_d_flam_random_ },
-  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1460), (void *)_cffi_d_flam_randperm },
-  { "flam_range_begin", (void *)_cffi_f_flam_range_begin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2321), (void *)_cffi_d_flam_range_begin },
-  { "flam_range_end", (void *)_cffi_f_flam_range_end, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2424), (void *)_cffi_d_flam_range_end },
+  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1496), (void *)_cffi_d_flam_randperm },
+  { "flam_range_begin", (void *)_cffi_f_flam_range_begin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2362), (void *)_cffi_d_flam_range_begin },
+  { "flam_range_end", (void *)_cffi_f_flam_range_end, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2465), (void *)_cffi_d_flam_range_end },
   { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_ravel },
   { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_reciprocal },
   { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_reciprocal_ },
-  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_reciprocal_out },
+  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_reciprocal_out },
   { "flam_reduce_lr_on_plateau_new", (void *)_cffi_f_flam_reduce_lr_on_plateau_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 364), (void *)_cffi_d_flam_reduce_lr_on_plateau_new },
   { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_relu },
   { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_relu6 },
   { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_relu6_ },
   { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_relu_ },
-  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_remainder },
+  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_remainder },
   { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_remainder_ },
-  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_remainder_out },
+  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_remainder_out },
   { "flam_renorm", (void *)_cffi_f_flam_renorm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 716), (void *)_cffi_d_flam_renorm },
   { "flam_renorm_", (void *)_cffi_f_flam_renorm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 517), (void *)_cffi_d_flam_renorm_ },
   { "flam_renorm_out", (void *)_cffi_f_flam_renorm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 722), (void *)_cffi_d_flam_renorm_out },
-  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_repeat },
-  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1374), (void *)_cffi_d_flam_repeat_interleave },
-  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_reshape },
-  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_reshape_as },
+  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_repeat },
+  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1410), (void *)_cffi_d_flam_repeat_interleave },
+  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_reshape },
+  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_reshape_as },
   { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_resize_ },
-  { "flam_rms_norm", (void *)_cffi_f_flam_rms_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1149), (void *)_cffi_d_flam_rms_norm },
+  { "flam_rms_norm", (void *)_cffi_f_flam_rms_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1178), (void *)_cffi_d_flam_rms_norm },
   { "flam_rmsprop_new", (void *)_cffi_f_flam_rmsprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_rmsprop_new },
-  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1945), (void *)_cffi_d_flam_rmsprop_step },
-  { "flam_rnn_relu", (void *)_cffi_f_flam_rnn_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2025), (void *)_cffi_d_flam_rnn_relu },
-  { "flam_rnn_relu_cell", (void *)_cffi_f_flam_rnn_relu_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 857), (void *)_cffi_d_flam_rnn_relu_cell },
-  { "flam_rnn_tanh", (void *)_cffi_f_flam_rnn_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2025), (void *)_cffi_d_flam_rnn_tanh },
-  { "flam_rnn_tanh_cell", (void *)_cffi_f_flam_rnn_tanh_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 857), (void *)_cffi_d_flam_rnn_tanh_cell },
-  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1205), (void *)_cffi_d_flam_roll },
-  { "flam_rot90", (void *)_cffi_f_flam_rot90, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1379), (void *)_cffi_d_flam_rot90 },
-  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_round },
+  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1981), (void *)_cffi_d_flam_rmsprop_step },
+  { "flam_rnn_relu", (void *)_cffi_f_flam_rnn_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2066), (void *)_cffi_d_flam_rnn_relu },
+  { "flam_rnn_relu_cell", (void *)_cffi_f_flam_rnn_relu_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 862), (void *)_cffi_d_flam_rnn_relu_cell },
+  { "flam_rnn_tanh", (void *)_cffi_f_flam_rnn_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2066), (void *)_cffi_d_flam_rnn_tanh },
+  { "flam_rnn_tanh_cell", (void *)_cffi_f_flam_rnn_tanh_cell, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 862), (void *)_cffi_d_flam_rnn_tanh_cell },
+  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1234), (void *)_cffi_d_flam_roll },
+  { "flam_rot90", (void *)_cffi_f_flam_rot90, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1415), (void *)_cffi_d_flam_rot90 },
+  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_round },
   { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_round_ },
-  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_round_out },
+  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1319), (void *)_cffi_d_flam_round_out },
   { "flam_rprop_new", (void *)_cffi_f_flam_rprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_rprop_new },
-  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1902), (void *)_cffi_d_flam_rprop_step },
+  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1938), (void *)_cffi_d_flam_rprop_step },
   { "flam_rrelu", (void *)_cffi_f_flam_rrelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 661), (void *)_cffi_d_flam_rrelu },
   { "flam_rrelu_", (void *)_cffi_f_flam_rrelu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 501), (void *)_cffi_d_flam_rrelu_ },
   { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_rsqrt },
   { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_rsqrt_ },
-  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_rsqrt_out },
-  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_rsub },
+  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_rsqrt_out },
+  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 756), (void *)_cffi_d_flam_rsub },
   { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 462), (void *)_cffi_d_flam_saved_get },
-  { "flam_saved_hooks_disable_push", (void *)_cffi_f_flam_saved_hooks_disable_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1551), (void *)_cffi_d_flam_saved_hooks_disable_push },
+  { "flam_saved_hooks_disable_push", (void *)_cffi_f_flam_saved_hooks_disable_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1587), (void *)_cffi_d_flam_saved_hooks_disable_push },
   { "flam_saved_hooks_disabled", (void *)_cffi_f_flam_saved_hooks_disabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 44), (void *)_cffi_d_flam_saved_hooks_disabled },
-  { "flam_saved_hooks_push", (void *)_cffi_f_flam_saved_hooks_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1757), (void *)_cffi_d_flam_saved_hooks_push },
+  { "flam_saved_hooks_push", (void *)_cffi_f_flam_saved_hooks_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1793), (void *)_cffi_d_flam_saved_hooks_push },
   { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 316), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2399), (void *)_cffi_d_flam_saved_release },
-  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1422), (void *)_cffi_d_flam_scalar_bool },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2440), (void *)_cffi_d_flam_saved_release },
+  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1458), (void *)_cffi_d_flam_scalar_bool },
   { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 426), (void *)_cffi_d_flam_scalar_f64 },
-  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1457), (void *)_cffi_d_flam_scalar_i64 },
-  { "flam_scaled_dot_product_attention", (void *)_cffi_f_flam_scaled_dot_product_attention, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 847), (void *)_cffi_d_flam_scaled_dot_product_attention },
-  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1306), (void *)_cffi_d_flam_scatter },
+  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1493), (void *)_cffi_d_flam_scalar_i64 },
+  { "flam_scaled_dot_product_attention", (void *)_cffi_f_flam_scaled_dot_product_attention, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 852), (void *)_cffi_d_flam_scaled_dot_product_attention },
+  { "flam_scaled_modified_bessel_k0", (void *)_cffi_f_flam_scaled_modified_bessel_k0, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_scaled_modified_bessel_k0 },
+  { "flam_scaled_modified_bessel_k0_out", (void *)_cffi_f_flam_scaled_modified_bessel_k0_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_scaled_modified_bessel_k0_out },
+  { "flam_scaled_modified_bessel_k1", (void *)_cffi_f_flam_scaled_modified_bessel_k1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_scaled_modified_bessel_k1 },
+  { "flam_scaled_modified_bessel_k1_out", (void *)_cffi_f_flam_scaled_modified_bessel_k1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_scaled_modified_bessel_k1_out },
+  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1335), (void *)_cffi_d_flam_scatter },
   { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_scatter_ },
-  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1306), (void *)_cffi_d_flam_scatter_add },
+  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1335), (void *)_cffi_d_flam_scatter_add },
   { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_scatter_add_ },
-  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1327), (void *)_cffi_d_flam_scatter_add_out },
-  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1327), (void *)_cffi_d_flam_scatter_out },
-  { "flam_scatter_reduce", (void *)_cffi_f_flam_scatter_reduce, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1334), (void *)_cffi_d_flam_scatter_reduce },
+  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1356), (void *)_cffi_d_flam_scatter_add_out },
+  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1356), (void *)_cffi_d_flam_scatter_out },
+  { "flam_scatter_reduce", (void *)_cffi_f_flam_scatter_reduce, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1363), (void *)_cffi_d_flam_scatter_reduce },
   { "flam_scatter_reduce_", (void *)_cffi_f_flam_scatter_reduce_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 583), (void *)_cffi_d_flam_scatter_reduce_ },
-  { "flam_scatter_reduce_out", (void *)_cffi_f_flam_scatter_reduce_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1342), (void *)_cffi_d_flam_scatter_reduce_out },
-  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1765), (void *)_cffi_d_flam_scheduler_append },
+  { "flam_scatter_reduce_out", (void *)_cffi_f_flam_scatter_reduce_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1371), (void *)_cffi_d_flam_scatter_reduce_out },
+  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1801), (void *)_cffi_d_flam_scheduler_append },
   { "flam_scheduler_last_lr", (void *)_cffi_f_flam_scheduler_last_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 53), (void *)_cffi_d_flam_scheduler_last_lr },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2402), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2443), (void *)_cffi_d_flam_scheduler_release },
   { "flam_scheduler_state_dict", (void *)_cffi_f_flam_scheduler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 405), (void *)_cffi_d_flam_scheduler_state_dict },
-  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1761), (void *)_cffi_d_flam_scheduler_step_metric },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2202), (void *)_cffi_d_flam_scope_pop },
-  { "flam_searchsorted", (void *)_cffi_f_flam_searchsorted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1017), (void *)_cffi_d_flam_searchsorted },
-  { "flam_searchsorted_out", (void *)_cffi_f_flam_searchsorted_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1025), (void *)_cffi_d_flam_searchsorted_out },
-  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1385), (void *)_cffi_d_flam_select },
-  { "flam_select_scatter", (void *)_cffi_f_flam_select_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1086), (void *)_cffi_d_flam_select_scatter },
+  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1797), (void *)_cffi_d_flam_scheduler_step_metric },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2243), (void *)_cffi_d_flam_scope_pop },
+  { "flam_searchsorted", (void *)_cffi_f_flam_searchsorted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1037), (void *)_cffi_d_flam_searchsorted },
+  { "flam_searchsorted_out", (void *)_cffi_f_flam_searchsorted_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1045), (void *)_cffi_d_flam_searchsorted_out },
+  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1421), (void *)_cffi_d_flam_select },
+  { "flam_select_scatter", (void *)_cffi_f_flam_select_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1115), (void *)_cffi_d_flam_select_scatter },
   { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_selu },
   { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_selu_ },
   { "flam_sequential_lr_new", (void *)_cffi_f_flam_sequential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 392), (void *)_cffi_d_flam_sequential_lr_new },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2157), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_detect_anomaly", (void *)_cffi_f_flam_set_detect_anomaly, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2417), (void *)_cffi_d_flam_set_detect_anomaly },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2417), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2198), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_detect_anomaly", (void *)_cffi_f_flam_set_detect_anomaly, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2458), (void *)_cffi_d_flam_set_detect_anomaly },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2458), (void *)_cffi_d_flam_set_grad_enabled },
   { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 287), (void *)_cffi_d_flam_sgd_new },
-  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1827), (void *)_cffi_d_flam_sgd_step },
+  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1863), (void *)_cffi_d_flam_sgd_step },
+  { "flam_shifted_chebyshev_polynomial_t", (void *)_cffi_f_flam_shifted_chebyshev_polynomial_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_shifted_chebyshev_polynomial_t },
+  { "flam_shifted_chebyshev_polynomial_t_out", (void *)_cffi_f_flam_shifted_chebyshev_polynomial_t_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_shifted_chebyshev_polynomial_t_out },
+  { "flam_shifted_chebyshev_polynomial_u", (void *)_cffi_f_flam_shifted_chebyshev_polynomial_u, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_shifted_chebyshev_polynomial_u },
+  { "flam_shifted_chebyshev_polynomial_u_out", (void *)_cffi_f_flam_shifted_chebyshev_polynomial_u_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_shifted_chebyshev_polynomial_u_out },
+  { "flam_shifted_chebyshev_polynomial_v", (void *)_cffi_f_flam_shifted_chebyshev_polynomial_v, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_shifted_chebyshev_polynomial_v },
+  { "flam_shifted_chebyshev_polynomial_v_out", (void *)_cffi_f_flam_shifted_chebyshev_polynomial_v_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_shifted_chebyshev_polynomial_v_out },
+  { "flam_shifted_chebyshev_polynomial_w", (void *)_cffi_f_flam_shifted_chebyshev_polynomial_w, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_shifted_chebyshev_polynomial_w },
+  { "flam_shifted_chebyshev_polynomial_w_out", (void *)_cffi_f_flam_shifted_chebyshev_polynomial_w_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_shifted_chebyshev_polynomial_w_out },
   { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sigmoid },
   { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_sigmoid_ },
-  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_sigmoid_out },
+  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_sigmoid_out },
   { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sign },
   { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_sign_ },
-  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_sign_out },
+  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_sign_out },
   { "flam_signbit", (void *)_cffi_f_flam_signbit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_signbit },
-  { "flam_signbit_out", (void *)_cffi_f_flam_signbit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_signbit_out },
+  { "flam_signbit_out", (void *)_cffi_f_flam_signbit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_signbit_out },
   { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_silu },
   { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_silu_ },
-  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2417), (void *)_cffi_d_flam_sim_report_host_access },
+  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2458), (void *)_cffi_d_flam_sim_report_host_access },
   { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sin },
   { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_sin_ },
-  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_sin_out },
+  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_sin_out },
   { "flam_sinc", (void *)_cffi_f_flam_sinc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sinc },
   { "flam_sinc_", (void *)_cffi_f_flam_sinc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_sinc_ },
-  { "flam_sinc_out", (void *)_cffi_f_flam_sinc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_sinc_out },
+  { "flam_sinc_out", (void *)_cffi_f_flam_sinc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_sinc_out },
   { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sinh },
   { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_sinh_ },
-  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_sinh_out },
-  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1411), (void *)_cffi_d_flam_slice },
-  { "flam_slice_scatter", (void *)_cffi_f_flam_slice_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1078), (void *)_cffi_d_flam_slice_scatter },
-  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 970), (void *)_cffi_d_flam_smooth_l1_loss },
-  { "flam_soft_margin_loss", (void *)_cffi_f_flam_soft_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 965), (void *)_cffi_d_flam_soft_margin_loss },
-  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1351), (void *)_cffi_d_flam_softmax },
+  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_sinh_out },
+  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1447), (void *)_cffi_d_flam_slice },
+  { "flam_slice_scatter", (void *)_cffi_f_flam_slice_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1107), (void *)_cffi_d_flam_slice_scatter },
+  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 990), (void *)_cffi_d_flam_smooth_l1_loss },
+  { "flam_soft_margin_loss", (void *)_cffi_f_flam_soft_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_soft_margin_loss },
+  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1380), (void *)_cffi_d_flam_softmax },
   { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_softplus },
   { "flam_softshrink", (void *)_cffi_f_flam_softshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 652), (void *)_cffi_d_flam_softshrink },
   { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_softsign },
-  { "flam_sort", (void *)_cffi_f_flam_sort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2132), (void *)_cffi_d_flam_sort },
-  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1539), (void *)_cffi_d_flam_split },
-  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1529), (void *)_cffi_d_flam_split_with_sizes },
+  { "flam_sort", (void *)_cffi_f_flam_sort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2173), (void *)_cffi_d_flam_sort },
+  { "flam_spherical_bessel_j0", (void *)_cffi_f_flam_spherical_bessel_j0, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_spherical_bessel_j0 },
+  { "flam_spherical_bessel_j0_out", (void *)_cffi_f_flam_spherical_bessel_j0_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_spherical_bessel_j0_out },
+  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1575), (void *)_cffi_d_flam_split },
+  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1565), (void *)_cffi_d_flam_split_with_sizes },
   { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_sqrt },
   { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_sqrt_ },
-  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_sqrt_out },
+  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_sqrt_out },
   { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_square },
   { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_square_ },
-  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_square_out },
-  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_squeeze },
+  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_square_out },
+  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_squeeze },
   { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_squeeze_ },
   { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 616), (void *)_cffi_d_flam_stack },
   { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 621), (void *)_cffi_d_flam_stack_out },
@@ -60992,139 +66589,145 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 465), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 30), (void *)_cffi_d_flam_state_name },
   { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 408), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2405), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2405), (void *)_cffi_d_flam_state_retain },
-  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1770), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2313), (void *)_cffi_d_flam_state_size },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2446), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2446), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1806), (void *)_cffi_d_flam_state_set },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2354), (void *)_cffi_d_flam_state_size },
   { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 469), (void *)_cffi_d_flam_state_tensor },
-  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1142), (void *)_cffi_d_flam_std },
-  { "flam_std_mean", (void *)_cffi_f_flam_std_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2070), (void *)_cffi_d_flam_std_mean },
-  { "flam_std_mean_unbiased", (void *)_cffi_f_flam_std_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2086), (void *)_cffi_d_flam_std_mean_unbiased },
-  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_std_unbiased },
+  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1171), (void *)_cffi_d_flam_std },
+  { "flam_std_mean", (void *)_cffi_f_flam_std_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2111), (void *)_cffi_d_flam_std_mean },
+  { "flam_std_mean_unbiased", (void *)_cffi_f_flam_std_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2127), (void *)_cffi_d_flam_std_mean_unbiased },
+  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_std_unbiased },
   { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 381), (void *)_cffi_d_flam_step_lr_new },
   { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 410), (void *)_cffi_d_flam_stream_current },
   { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 410), (void *)_cffi_d_flam_stream_default },
-  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1775), (void *)_cffi_d_flam_stream_device },
+  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1811), (void *)_cffi_d_flam_stream_device },
   { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2288), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2341), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2329), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2382), (void *)_cffi_d_flam_stream_native },
   { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_stream_new },
-  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1775), (void *)_cffi_d_flam_stream_priority },
-  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1782), (void *)_cffi_d_flam_stream_push },
-  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1778), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2408), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2408), (void *)_cffi_d_flam_stream_retain },
-  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1775), (void *)_cffi_d_flam_stream_set_current },
-  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_sub },
+  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1811), (void *)_cffi_d_flam_stream_priority },
+  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1818), (void *)_cffi_d_flam_stream_push },
+  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1814), (void *)_cffi_d_flam_stream_query },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2449), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2449), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1811), (void *)_cffi_d_flam_stream_set_current },
+  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 756), (void *)_cffi_d_flam_sub },
   { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_sub_ },
-  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_sub_out },
-  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_sum },
-  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1197), (void *)_cffi_d_flam_sum_out },
+  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 768), (void *)_cffi_d_flam_sub_out },
+  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_sum },
+  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1226), (void *)_cffi_d_flam_sum_out },
   { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_t },
   { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_t_ },
-  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_take },
-  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1034), (void *)_cffi_d_flam_take_along_dim },
+  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_take },
+  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_take_along_dim },
+  { "flam_take_out", (void *)_cffi_f_flam_take_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_take_out },
   { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tan },
   { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_tan_ },
-  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_tan_out },
+  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_tan_out },
   { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tanh },
   { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_tanh_ },
-  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_tanh_out },
+  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_tanh_out },
   { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tanhshrink },
   { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2344), (void *)_cffi_d_flam_tensor_data_ptr },
-  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1786), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_tensor_element_size },
-  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1493), (void *)_cffi_d_flam_tensor_from_blob },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2385), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1822), (void *)_cffi_d_flam_tensor_detach_ },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2332), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2332), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1529), (void *)_cffi_d_flam_tensor_from_blob },
   { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tensor_grad },
   { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 242), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 34), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_is_wrapped_number },
-  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1418), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2414), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2316), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2411), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_tensor_output_nr },
-  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1810), (void *)_cffi_d_flam_tensor_record_stream },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1454), (void *)_cffi_d_flam_tensor_list_get },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2455), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2357), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2452), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2332), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2332), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2332), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1846), (void *)_cffi_d_flam_tensor_record_stream },
   { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_tensor_register_hook },
   { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2411), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2452), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_requires_grad },
   { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_tensor_retain },
-  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1786), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1990), (void *)_cffi_d_flam_tensor_retains_grad },
-  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1814), (void *)_cffi_d_flam_tensor_set_data },
-  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1814), (void *)_cffi_d_flam_tensor_set_grad },
-  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1818), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2021), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2294), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2269), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_split", (void *)_cffi_f_flam_tensor_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1539), (void *)_cffi_d_flam_tensor_split },
-  { "flam_tensor_split_at", (void *)_cffi_f_flam_tensor_split_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1529), (void *)_cffi_d_flam_tensor_split_at },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2344), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2269), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2291), (void *)_cffi_d_flam_tensor_version },
-  { "flam_tensordot", (void *)_cffi_f_flam_tensordot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1051), (void *)_cffi_d_flam_tensordot },
+  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1822), (void *)_cffi_d_flam_tensor_retain_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2026), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1850), (void *)_cffi_d_flam_tensor_set_data },
+  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1850), (void *)_cffi_d_flam_tensor_set_grad },
+  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1854), (void *)_cffi_d_flam_tensor_set_requires_grad },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2062), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2335), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2310), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_split", (void *)_cffi_f_flam_tensor_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1575), (void *)_cffi_d_flam_tensor_split },
+  { "flam_tensor_split_at", (void *)_cffi_f_flam_tensor_split_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1565), (void *)_cffi_d_flam_tensor_split_at },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2385), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2332), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2332), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2310), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 2332), (void *)_cffi_d_flam_tensor_version },
+  { "flam_tensordot", (void *)_cffi_f_flam_tensordot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1071), (void *)_cffi_d_flam_tensordot },
   { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_threshold },
   { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 490), (void *)_cffi_d_flam_threshold_ },
-  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_tile },
-  { "flam_topk", (void *)_cffi_f_flam_topk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2148), (void *)_cffi_d_flam_topk },
+  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_tile },
+  { "flam_topk", (void *)_cffi_f_flam_topk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2189), (void *)_cffi_d_flam_topk },
   { "flam_trace", (void *)_cffi_f_flam_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_trace },
-  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1385), (void *)_cffi_d_flam_transpose },
+  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1421), (void *)_cffi_d_flam_transpose },
   { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 596), (void *)_cffi_d_flam_transpose_ },
-  { "flam_trapezoid", (void *)_cffi_f_flam_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1059), (void *)_cffi_d_flam_trapezoid },
+  { "flam_trapezoid", (void *)_cffi_f_flam_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1088), (void *)_cffi_d_flam_trapezoid },
   { "flam_trapezoid_dx", (void *)_cffi_f_flam_trapezoid_dx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_trapezoid_dx },
-  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_tril },
+  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_tril },
   { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_tril_ },
-  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_tril_out },
-  { "flam_triplet_margin_loss", (void *)_cffi_f_flam_triplet_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 803), (void *)_cffi_d_flam_triplet_margin_loss },
-  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_triu },
+  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1319), (void *)_cffi_d_flam_tril_out },
+  { "flam_triplet_margin_loss", (void *)_cffi_f_flam_triplet_margin_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 808), (void *)_cffi_d_flam_triplet_margin_loss },
+  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_triu },
   { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_triu_ },
-  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_triu_out },
+  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1319), (void *)_cffi_d_flam_triu_out },
   { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_trunc },
   { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_trunc_ },
-  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_trunc_out },
-  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1535), (void *)_cffi_d_flam_unbind },
-  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1379), (void *)_cffi_d_flam_unflatten },
-  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_unfold_dim },
+  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_trunc_out },
+  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1571), (void *)_cffi_d_flam_unbind },
+  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1415), (void *)_cffi_d_flam_unflatten },
+  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1441), (void *)_cffi_d_flam_unfold_dim },
   { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 495), (void *)_cffi_d_flam_uniform_ },
-  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1279), (void *)_cffi_d_flam_unsqueeze },
+  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1308), (void *)_cffi_d_flam_unsqueeze },
   { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_unsqueeze_ },
-  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2420), (void *)_cffi_d_flam_use_deterministic_algorithms },
-  { "flam_vander", (void *)_cffi_f_flam_vander, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1109), (void *)_cffi_d_flam_vander },
-  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1142), (void *)_cffi_d_flam_var },
-  { "flam_var_mean", (void *)_cffi_f_flam_var_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2070), (void *)_cffi_d_flam_var_mean },
-  { "flam_var_mean_unbiased", (void *)_cffi_f_flam_var_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2086), (void *)_cffi_d_flam_var_mean_unbiased },
-  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_vdot", (void *)_cffi_f_flam_vdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_vdot },
-  { "flam_vdot_out", (void *)_cffi_f_flam_vdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_vdot_out },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2319), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2170), (void *)_cffi_d_flam_version_require },
-  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1126), (void *)_cffi_d_flam_view },
-  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_view_as },
-  { "flam_vsplit", (void *)_cffi_f_flam_vsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1535), (void *)_cffi_d_flam_vsplit },
-  { "flam_vsplit_at", (void *)_cffi_f_flam_vsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1524), (void *)_cffi_d_flam_vsplit_at },
+  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2461), (void *)_cffi_d_flam_use_deterministic_algorithms },
+  { "flam_vander", (void *)_cffi_f_flam_vander, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1138), (void *)_cffi_d_flam_vander },
+  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1171), (void *)_cffi_d_flam_var },
+  { "flam_var_mean", (void *)_cffi_f_flam_var_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2111), (void *)_cffi_d_flam_var_mean },
+  { "flam_var_mean_unbiased", (void *)_cffi_f_flam_var_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2127), (void *)_cffi_d_flam_var_mean_unbiased },
+  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_var_unbiased },
+  { "flam_vdot", (void *)_cffi_f_flam_vdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_vdot },
+  { "flam_vdot_out", (void *)_cffi_f_flam_vdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_vdot_out },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2360), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 2211), (void *)_cffi_d_flam_version_require },
+  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_view },
+  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_view_as },
+  { "flam_view_dtype", (void *)_cffi_f_flam_view_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1128), (void *)_cffi_d_flam_view_dtype },
+  { "flam_vsplit", (void *)_cffi_f_flam_vsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1571), (void *)_cffi_d_flam_vsplit },
+  { "flam_vsplit_at", (void *)_cffi_f_flam_vsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1560), (void *)_cffi_d_flam_vsplit_at },
   { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_vstack },
-  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_where },
-  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 835), (void *)_cffi_d_flam_where_out },
-  { "flam_xlogy", (void *)_cffi_f_flam_xlogy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_xlogy },
+  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_where },
+  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 840), (void *)_cffi_d_flam_where_out },
+  { "flam_xlog1py", (void *)_cffi_f_flam_xlog1py, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_xlog1py },
+  { "flam_xlog1py_out", (void *)_cffi_f_flam_xlog1py_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_xlog1py_out },
+  { "flam_xlogy", (void *)_cffi_f_flam_xlogy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_xlogy },
   { "flam_xlogy_", (void *)_cffi_f_flam_xlogy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 523), (void *)_cffi_d_flam_xlogy_ },
-  { "flam_xlogy_out", (void *)_cffi_f_flam_xlogy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 780), (void *)_cffi_d_flam_xlogy_out },
+  { "flam_xlogy_out", (void *)_cffi_f_flam_xlogy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_xlogy_out },
   { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 473), (void *)_cffi_d_flam_zero_ },
-  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1441), (void *)_cffi_d_flam_zeros },
-  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1103), (void *)_cffi_d_flam_zeros_like },
+  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1477), (void *)_cffi_d_flam_zeros },
+  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1132), (void *)_cffi_d_flam_zeros_like },
+  { "flam_zeta", (void *)_cffi_f_flam_zeta, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 752), (void *)_cffi_d_flam_zeta },
+  { "flam_zeta_out", (void *)_cffi_f_flam_zeta_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_zeta_out },
 };
 
 static const struct _cffi_field_s _cffi_fields[] = {
@@ -61136,10 +66739,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "call", offsetof(flam_closure, call),
             sizeof(((flam_closure *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 2470) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2511) },
   { "drop", offsetof(flam_closure, drop),
             sizeof(((flam_closure *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_dataset_vtable, struct_size),
                    sizeof(((flam_dataset_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61148,16 +66751,16 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 2480) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2521) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 2477) },
+             _CFFI_OP(_CFFI_OP_NOOP, 2518) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
-                 _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "drop", offsetof(flam_dataset_vtable, drop),
             sizeof(((flam_dataset_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_format_options, struct_size),
                    sizeof(((flam_format_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61193,13 +66796,13 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 2473) },
+                _CFFI_OP(_CFFI_OP_NOOP, 2514) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
-                     _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+                     _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "drop", offsetof(flam_function, drop),
             sizeof(((flam_function *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_hook_callback, struct_size),
                    sizeof(((flam_hook_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61208,10 +66811,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 2474) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2515) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_loader_options, struct_size),
                    sizeof(((flam_loader_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61247,10 +66850,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 2475) },
+           _CFFI_OP(_CFFI_OP_NOOP, 2516) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_module_vtable, struct_size),
                    sizeof(((flam_module_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61259,10 +66862,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 2472) },
+               _CFFI_OP(_CFFI_OP_NOOP, 2513) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_profiler_options, struct_size),
                    sizeof(((flam_profiler_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61286,10 +66889,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "show", offsetof(flam_progress_callback, show),
             sizeof(((flam_progress_callback *)0)->show),
-            _CFFI_OP(_CFFI_OP_NOOP, 2469) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2510) },
   { "drop", offsetof(flam_progress_callback, drop),
             sizeof(((flam_progress_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_rate_callback, struct_size),
                    sizeof(((flam_rate_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61298,10 +66901,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "call", offsetof(flam_rate_callback, call),
             sizeof(((flam_rate_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 2478) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2519) },
   { "drop", offsetof(flam_rate_callback, drop),
             sizeof(((flam_rate_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_recompute, struct_size),
                    sizeof(((flam_recompute *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61310,10 +66913,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "run", offsetof(flam_recompute, run),
            sizeof(((flam_recompute *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 2471) },
+           _CFFI_OP(_CFFI_OP_NOOP, 2512) },
   { "drop", offsetof(flam_recompute, drop),
             sizeof(((flam_recompute *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
   { "struct_size", offsetof(flam_saved_hooks, struct_size),
                    sizeof(((flam_saved_hooks *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -61322,82 +66925,82 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 419) },
   { "pack", offsetof(flam_saved_hooks, pack),
             sizeof(((flam_saved_hooks *)0)->pack),
-            _CFFI_OP(_CFFI_OP_NOOP, 2476) },
+            _CFFI_OP(_CFFI_OP_NOOP, 2517) },
   { "unpack", offsetof(flam_saved_hooks, unpack),
               sizeof(((flam_saved_hooks *)0)->unpack),
-              _CFFI_OP(_CFFI_OP_NOOP, 2479) },
+              _CFFI_OP(_CFFI_OP_NOOP, 2520) },
   { "drop_packed", offsetof(flam_saved_hooks, drop_packed),
                    sizeof(((flam_saved_hooks *)0)->drop_packed),
-                   _CFFI_OP(_CFFI_OP_NOOP, 2482) },
+                   _CFFI_OP(_CFFI_OP_NOOP, 2523) },
   { "drop", offsetof(flam_saved_hooks, drop),
             sizeof(((flam_saved_hooks *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 1501) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1537) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 2437, _CFFI_F_CHECK_FIELDS,
+  { "flam_closure", 2478, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_closure), offsetof(struct _cffi_align__flam_closure, y), 0, 4 },
-  { "flam_dataset", 2438, _CFFI_F_OPAQUE,
+  { "flam_dataset", 2479, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 2439, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 2480, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 4, 6 },
-  { "flam_error", 2440, _CFFI_F_OPAQUE,
+  { "flam_error", 2481, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 2441, _CFFI_F_OPAQUE,
+  { "flam_event", 2482, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 2442, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 2483, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 10, 7 },
-  { "flam_function", 2443, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 2484, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 17, 7 },
-  { "flam_generator", 2444, _CFFI_F_OPAQUE,
+  { "flam_generator", 2485, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_grad_scaler", 2445, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 2486, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 2446, _CFFI_F_OPAQUE,
+  { "flam_hook", 2487, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 2447, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 2488, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 24, 4 },
-  { "flam_loader", 2448, _CFFI_F_OPAQUE,
+  { "flam_loader", 2489, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 2449, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 2490, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 28, 9 },
-  { "flam_module", 2450, _CFFI_F_OPAQUE,
+  { "flam_module", 2491, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 2451, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 2492, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 37, 4 },
-  { "flam_module_vtable", 2452, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 2493, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 41, 4 },
-  { "flam_node", 2453, _CFFI_F_OPAQUE,
+  { "flam_node", 2494, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 2454, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 2495, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_plot", 2455, _CFFI_F_OPAQUE,
+  { "flam_plot", 2496, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_profile", 2456, _CFFI_F_OPAQUE,
+  { "flam_profile", 2497, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_profiler_options", 2457, _CFFI_F_CHECK_FIELDS,
+  { "flam_profiler_options", 2498, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_profiler_options), offsetof(struct _cffi_align__flam_profiler_options, y), 45, 5 },
-  { "flam_progress", 2458, _CFFI_F_OPAQUE,
+  { "flam_progress", 2499, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_progress_callback", 2459, _CFFI_F_CHECK_FIELDS,
+  { "flam_progress_callback", 2500, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_progress_callback), offsetof(struct _cffi_align__flam_progress_callback, y), 50, 4 },
-  { "flam_rate_callback", 2460, _CFFI_F_CHECK_FIELDS,
+  { "flam_rate_callback", 2501, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_rate_callback), offsetof(struct _cffi_align__flam_rate_callback, y), 54, 4 },
-  { "flam_recompute", 2461, _CFFI_F_CHECK_FIELDS,
+  { "flam_recompute", 2502, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_recompute), offsetof(struct _cffi_align__flam_recompute, y), 58, 4 },
-  { "flam_saved", 2462, _CFFI_F_OPAQUE,
+  { "flam_saved", 2503, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_saved_hooks", 2463, _CFFI_F_CHECK_FIELDS,
+  { "flam_saved_hooks", 2504, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_saved_hooks), offsetof(struct _cffi_align__flam_saved_hooks, y), 62, 6 },
-  { "flam_scheduler", 2464, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 2505, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 2465, _CFFI_F_OPAQUE,
+  { "flam_state", 2506, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 2466, _CFFI_F_OPAQUE,
+  { "flam_stream", 2507, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 2467, _CFFI_F_OPAQUE,
+  { "flam_tensor", 2508, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 2468, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 2509, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
@@ -61406,59 +67009,59 @@ static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bag", 21 },
   { "flam_bool", 21 },
   { "flam_cdist_mode", 21 },
-  { "flam_closure", 2437 },
+  { "flam_closure", 2478 },
   { "flam_cycle", 21 },
-  { "flam_dataset", 2438 },
-  { "flam_dataset_vtable", 2439 },
+  { "flam_dataset", 2479 },
+  { "flam_dataset_vtable", 2480 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 2440 },
-  { "flam_event", 2441 },
+  { "flam_error", 2481 },
+  { "flam_event", 2482 },
   { "flam_fan", 21 },
-  { "flam_format_options", 2442 },
-  { "flam_function", 2443 },
+  { "flam_format_options", 2483 },
+  { "flam_function", 2484 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 2444 },
-  { "flam_grad_scaler", 2445 },
+  { "flam_generator", 2485 },
+  { "flam_grad_scaler", 2486 },
   { "flam_grid_padding", 21 },
-  { "flam_hook", 2446 },
-  { "flam_hook_callback", 2447 },
+  { "flam_hook", 2487 },
+  { "flam_hook_callback", 2488 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
   { "flam_interpolation", 21 },
-  { "flam_loader", 2448 },
-  { "flam_loader_options", 2449 },
+  { "flam_loader", 2489 },
+  { "flam_loader_options", 2490 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 2450 },
-  { "flam_module_hook", 2451 },
-  { "flam_module_vtable", 2452 },
-  { "flam_node", 2453 },
-  { "flam_optimizer", 2454 },
+  { "flam_module", 2491 },
+  { "flam_module_hook", 2492 },
+  { "flam_module_vtable", 2493 },
+  { "flam_node", 2494 },
+  { "flam_optimizer", 2495 },
   { "flam_padding", 21 },
-  { "flam_plot", 2455 },
-  { "flam_profile", 2456 },
-  { "flam_profiler_options", 2457 },
-  { "flam_progress", 2458 },
-  { "flam_progress_callback", 2459 },
+  { "flam_plot", 2496 },
+  { "flam_profile", 2497 },
+  { "flam_profiler_options", 2498 },
+  { "flam_progress", 2499 },
+  { "flam_progress_callback", 2500 },
   { "flam_progress_style", 21 },
   { "flam_quantile_interpolation", 21 },
-  { "flam_rate_callback", 2460 },
-  { "flam_recompute", 2461 },
+  { "flam_rate_callback", 2501 },
+  { "flam_recompute", 2502 },
   { "flam_recurrent", 21 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 2462 },
-  { "flam_saved_hooks", 2463 },
+  { "flam_saved", 2503 },
+  { "flam_saved_hooks", 2504 },
   { "flam_scatter_rule", 21 },
-  { "flam_scheduler", 2464 },
+  { "flam_scheduler", 2505 },
   { "flam_scope", 452 },
   { "flam_side", 21 },
-  { "flam_state", 2465 },
+  { "flam_state", 2506 },
   { "flam_status", 21 },
-  { "flam_stream", 2466 },
-  { "flam_tensor", 2467 },
-  { "flam_tensor_list", 2468 },
+  { "flam_stream", 2507 },
+  { "flam_tensor", 2508 },
+  { "flam_tensor_list", 2509 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -61468,12 +67071,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  1010,  /* num_globals */
+  1109,  /* num_globals */
   32,  /* num_struct_unions */
   0,  /* num_enums */
   57,  /* num_typenames */
   NULL,  /* no includes */
-  2484,  /* num_types */
+  2525,  /* num_types */
   1,  /* flags */
 };
 

@@ -66,6 +66,14 @@ std::vector<Tensor> vsplit_at(const Tensor& input, DimsView indices);
 std::vector<Tensor> dsplit(const Tensor& input, int64_t sections);
 std::vector<Tensor> dsplit_at(const Tensor& input, DimsView indices);
 Tensor select_scatter(const Tensor& input, const Tensor& src, int64_t dim, int64_t index);
+Tensor as_strided_scatter(const Tensor& input, const Tensor& src, DimsView size, DimsView stride,
+    std::optional<int64_t> storage_offset = {});
+Tensor index_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    int32_t reduce, bool include_self = true);
+Tensor index_reduce_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    int32_t reduce, bool include_self = true);
+Tensor index_reduce_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    int32_t reduce, bool include_self, const Tensor& out);
 Tensor slice_scatter(const Tensor& input, const Tensor& src, int64_t dim = 0, std::optional<int64_t>
     start = {}, std::optional<int64_t> end = {}, int64_t step = 1);
 Tensor diagonal_scatter(const Tensor& input, const Tensor& src, int64_t offset = 0, int64_t dim1 =
@@ -95,6 +103,33 @@ std::tuple<Tensor, Tensor> multi_head_attention_weights(const Tensor& query, con
     proj_weight = {}, const Tensor& proj_bias = {}, const Tensor& key_padding_mask = {}, const
     Tensor& attn_mask = {}, double dropout = 0, bool training = false, bool add_zero_attn = false,
     bool is_causal = false);
+Tensor i0(const Tensor& input);
+Tensor i0_(const Tensor& input);
+Tensor i0_out(const Tensor& input, const Tensor& out);
+Tensor i0e(const Tensor& input);
+Tensor i0e_out(const Tensor& input, const Tensor& out);
+Tensor i1(const Tensor& input);
+Tensor i1_out(const Tensor& input, const Tensor& out);
+Tensor i1e(const Tensor& input);
+Tensor i1e_out(const Tensor& input, const Tensor& out);
+Tensor modified_bessel_k0(const Tensor& input);
+Tensor modified_bessel_k0_out(const Tensor& input, const Tensor& out);
+Tensor modified_bessel_k1(const Tensor& input);
+Tensor modified_bessel_k1_out(const Tensor& input, const Tensor& out);
+Tensor scaled_modified_bessel_k0(const Tensor& input);
+Tensor scaled_modified_bessel_k0_out(const Tensor& input, const Tensor& out);
+Tensor scaled_modified_bessel_k1(const Tensor& input);
+Tensor scaled_modified_bessel_k1_out(const Tensor& input, const Tensor& out);
+Tensor bessel_j0(const Tensor& input);
+Tensor bessel_j0_out(const Tensor& input, const Tensor& out);
+Tensor bessel_j1(const Tensor& input);
+Tensor bessel_j1_out(const Tensor& input, const Tensor& out);
+Tensor bessel_y0(const Tensor& input);
+Tensor bessel_y0_out(const Tensor& input, const Tensor& out);
+Tensor bessel_y1(const Tensor& input);
+Tensor bessel_y1_out(const Tensor& input, const Tensor& out);
+Tensor spherical_bessel_j0(const Tensor& input);
+Tensor spherical_bessel_j0_out(const Tensor& input, const Tensor& out);
 Tensor add(const Tensor& input, const Tensor& other, double alpha = 1);
 Tensor add_(const Tensor& input, const Tensor& other, double alpha = 1);
 Tensor add_out(const Tensor& input, const Tensor& other, double alpha, const Tensor& out);
@@ -294,6 +329,7 @@ Tensor masked_scatter_(const Tensor& input, const Tensor& mask, const Tensor& so
 Tensor nonzero(const Tensor& input);
 std::vector<Tensor> nonzero_tuple(const Tensor& condition);
 Tensor take(const Tensor& input, const Tensor& index);
+Tensor take_out(const Tensor& input, const Tensor& index, const Tensor& out);
 Tensor take_along_dim(const Tensor& input, const Tensor& indices, std::optional<int64_t> dim = {});
 Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_t> padding_idx =
     {});
@@ -399,6 +435,17 @@ Tensor linalg_lu_solve_out(const Tensor& LU, const Tensor& pivots, const Tensor&
     adjoint, const Tensor& out);
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim = -1);
 Tensor linalg_vecdot_out(const Tensor& x, const Tensor& y, int64_t dim, const Tensor& out);
+Tensor linalg_matrix_exp(const Tensor& A);
+Tensor linalg_matrix_exp_out(const Tensor& A, const Tensor& out);
+Tensor linalg_householder_product(const Tensor& A, const Tensor& tau);
+Tensor linalg_householder_product_out(const Tensor& A, const Tensor& tau, const Tensor& out);
+Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left = true, bool
+    transpose = false);
+Tensor ormqr_out(const Tensor& input, const Tensor& tau, const Tensor& other, bool left, bool
+    transpose, const Tensor& out);
+std::tuple<Tensor, Tensor> geqrf(const Tensor& input);
+std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor& LU_pivots, bool
+    unpack_data = true, bool unpack_pivots = true);
 Tensor mse_loss(const Tensor& input, const Tensor& target, int32_t reduction = FLAM_REDUCTION_MEAN);
 Tensor l1_loss(const Tensor& input, const Tensor& target, int32_t reduction = FLAM_REDUCTION_MEAN);
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, int32_t reduction =
@@ -542,6 +589,16 @@ Tensor local_response_norm(const Tensor& input, int64_t size, double alpha = 1e-
     0.75, double k = 1);
 Tensor normalize(const Tensor& input, double p = 2, DimsView dim = {}, double eps = 1e-12);
 Tensor normalize_out(const Tensor& input, double p, DimsView dim, double eps, const Tensor& out);
+Tensor gcd(const Tensor& input, const Tensor& other);
+Tensor gcd_(const Tensor& input, const Tensor& other);
+Tensor gcd_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor lcm(const Tensor& input, const Tensor& other);
+Tensor lcm_(const Tensor& input, const Tensor& other);
+Tensor lcm_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor nextafter(const Tensor& input, const Tensor& other);
+Tensor nextafter_(const Tensor& input, const Tensor& other);
+Tensor nextafter_out(const Tensor& input, const Tensor& other, const Tensor& out);
+std::tuple<Tensor, Tensor> frexp(const Tensor& input);
 Tensor pad(const Tensor& input, DimsView pad, int32_t mode = FLAM_PADDING_CONSTANT,
     std::optional<double> value = {});
 Tensor abs(const Tensor& input);
@@ -656,6 +713,30 @@ Tensor logical_not_out(const Tensor& input, const Tensor& out);
 Tensor bitwise_not(const Tensor& input);
 Tensor bitwise_not_(const Tensor& input);
 Tensor bitwise_not_out(const Tensor& input, const Tensor& out);
+Tensor chebyshev_polynomial_t(const Tensor& input, const Tensor& n);
+Tensor chebyshev_polynomial_t_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor chebyshev_polynomial_u(const Tensor& input, const Tensor& n);
+Tensor chebyshev_polynomial_u_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor chebyshev_polynomial_v(const Tensor& input, const Tensor& n);
+Tensor chebyshev_polynomial_v_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor chebyshev_polynomial_w(const Tensor& input, const Tensor& n);
+Tensor chebyshev_polynomial_w_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor shifted_chebyshev_polynomial_t(const Tensor& input, const Tensor& n);
+Tensor shifted_chebyshev_polynomial_t_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor shifted_chebyshev_polynomial_u(const Tensor& input, const Tensor& n);
+Tensor shifted_chebyshev_polynomial_u_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor shifted_chebyshev_polynomial_v(const Tensor& input, const Tensor& n);
+Tensor shifted_chebyshev_polynomial_v_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor shifted_chebyshev_polynomial_w(const Tensor& input, const Tensor& n);
+Tensor shifted_chebyshev_polynomial_w_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor hermite_polynomial_h(const Tensor& input, const Tensor& n);
+Tensor hermite_polynomial_h_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor hermite_polynomial_he(const Tensor& input, const Tensor& n);
+Tensor hermite_polynomial_he_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor laguerre_polynomial_l(const Tensor& input, const Tensor& n);
+Tensor laguerre_polynomial_l_out(const Tensor& input, const Tensor& n, const Tensor& out);
+Tensor legendre_polynomial_p(const Tensor& input, const Tensor& n);
+Tensor legendre_polynomial_p_out(const Tensor& input, const Tensor& n, const Tensor& out);
 Tensor max_pool2d(const Tensor& input, DimsView kernel_size, DimsView stride = {}, DimsView padding
     = {}, DimsView dilation = {}, bool ceil_mode = false);
 Tensor avg_pool2d(const Tensor& input, DimsView kernel_size, DimsView stride = {}, DimsView padding
@@ -695,6 +776,29 @@ std::tuple<Tensor, Tensor> fractional_max_pool2d(const Tensor& input, DimsView k
     output_size, const Tensor& random_samples = {});
 std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& input, DimsView kernel_size, DimsView
     output_size, const Tensor& random_samples = {});
+Tensor ndtr(const Tensor& input);
+Tensor ndtr_out(const Tensor& input, const Tensor& out);
+Tensor ndtri(const Tensor& input);
+Tensor ndtri_out(const Tensor& input, const Tensor& out);
+Tensor log_ndtr(const Tensor& input);
+Tensor log_ndtr_out(const Tensor& input, const Tensor& out);
+Tensor erfcx(const Tensor& input);
+Tensor erfcx_out(const Tensor& input, const Tensor& out);
+Tensor entr(const Tensor& input);
+Tensor entr_out(const Tensor& input, const Tensor& out);
+Tensor xlog1py(const Tensor& input, const Tensor& other);
+Tensor xlog1py_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor zeta(const Tensor& input, const Tensor& other);
+Tensor zeta_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor igamma(const Tensor& input, const Tensor& other);
+Tensor igamma_(const Tensor& input, const Tensor& other);
+Tensor igamma_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor igammac(const Tensor& input, const Tensor& other);
+Tensor igammac_(const Tensor& input, const Tensor& other);
+Tensor igammac_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor mvlgamma(const Tensor& input, int64_t p);
+Tensor mvlgamma_(const Tensor& input, int64_t p);
+Tensor mvlgamma_out(const Tensor& input, int64_t p, const Tensor& out);
 Tensor rand(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device
     device = Device{}, bool requires_grad = false);
 Tensor randn(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device
@@ -714,10 +818,18 @@ Tensor normal_(const Tensor& input, double mean = 0, double std = 1, flam_genera
 Tensor exponential_(const Tensor& input, double lambd = 1, flam_generator* generator = nullptr);
 Tensor random_(const Tensor& input, int64_t from, int64_t to, flam_generator* generator = nullptr);
 Tensor bernoulli_(const Tensor& input, double p = 0.5, flam_generator* generator = nullptr);
+Tensor cauchy_(const Tensor& input, double median = 0, double sigma = 1, flam_generator* generator =
+    nullptr);
+Tensor log_normal_(const Tensor& input, double mean = 1, double std = 2, flam_generator* generator =
+    nullptr);
+Tensor geometric_(const Tensor& input, double p, flam_generator* generator = nullptr);
 Tensor bernoulli(const Tensor& input, flam_generator* generator = nullptr);
+Tensor bernoulli_out(const Tensor& input, flam_generator* generator, const Tensor& out);
 Tensor normal(const Tensor& mean, const Tensor& std, flam_generator* generator = nullptr);
 Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement = false,
     flam_generator* generator = nullptr);
+Tensor multinomial_out(const Tensor& input, int64_t num_samples, bool replacement, flam_generator*
+    generator, const Tensor& out);
 Tensor standard_gamma(const Tensor& input, flam_generator* generator = nullptr);
 Tensor poisson(const Tensor& input, flam_generator* generator = nullptr);
 Tensor binomial(const Tensor& count, const Tensor& prob, flam_generator* generator = nullptr);
@@ -816,6 +928,7 @@ Tensor bincount(const Tensor& input, const Tensor& weights = {}, int64_t minleng
 Tensor histc(const Tensor& input, int64_t bins = 100, double min = 0, double max = 0);
 Tensor histc_out(const Tensor& input, int64_t bins, double min, double max, const Tensor& out);
 Tensor view(const Tensor& input, DimsView size);
+Tensor view_dtype(const Tensor& input, Dtype dtype);
 Tensor reshape(const Tensor& input, DimsView shape);
 Tensor as_strided(const Tensor& input, DimsView size, DimsView stride, std::optional<int64_t>
     storage_offset = {});

@@ -1414,6 +1414,86 @@ def select_scatter(input, src, dim, index):
     return _wrap(h)
 
 
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy in which the elements of a view with given geometry are replaced.
+
+    - `input`: any tensor.
+    - `src`: of shape `size`.
+    - `size`: shape of the view.
+    - `stride`: strides of the view in elements, one per dimension.
+    - `storage_offset`: its first element, counted from the storage's first; default: `input`'s own.
+    - returns: shape, strides and dtype of `input`.
+    - errors: `ShapeError` where the view reaches outside of `input` or `src` does not fit it.
+    """
+    if size.__class__ in _NUMBERS:
+        size = (size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    h = _fast.flam_as_strided_scatter(input._h, src._h, size, _len(size), stride, _len(stride), _NULL if storage_offset is None else (storage_offset,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_reduce(input, dim, index, source, reduce, include_self=True):
+    """Slices joined with those that an index names, by a rule.
+
+    - `input`: any dtype but bool.
+    - `dim`: the dimension that `index` counts along.
+    - `index`: 1-d, i64 or i32.
+    - `source`: shape of `input` but for `dim`, where it has as many slices as `index`; its dtype.
+    - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or `FLAM_SCATTER_AMIN`.
+    - `include_self`: whether the slices of `input` take part; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `DtypeError`; `OutOfRangeError`; `InvalidArgumentError` for another rule.
+    """
+    h = _fast.flam_index_reduce(input._h, dim, index._h, source._h, _E_flam_scatter_rule[reduce], include_self)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_reduce_(input, dim, index, source, reduce, include_self=True):
+    """In-place form of `index_reduce`: slices joined with those that an index names, by a rule.
+
+    Slices joined with those that an index names, by a rule.
+
+    - `input`: any dtype but bool.
+    - `dim`: the dimension that `index` counts along.
+    - `index`: 1-d, i64 or i32.
+    - `source`: shape of `input` but for `dim`, where it has as many slices as `index`; its dtype.
+    - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or `FLAM_SCATTER_AMIN`.
+    - `include_self`: whether the slices of `input` take part; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DtypeError`; `OutOfRangeError`; `InvalidArgumentError` for another rule.
+    """
+    h = _fast.flam_index_reduce_(input._h, dim, index._h, source._h, _E_flam_scatter_rule[reduce], include_self)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_reduce_out(input, dim, index, source, reduce, include_self=True, out=None):
+    """`index_reduce` into an existing tensor.
+
+    Slices joined with those that an index names, by a rule.
+
+    - `input`: any dtype but bool.
+    - `dim`: the dimension that `index` counts along.
+    - `index`: 1-d, i64 or i32.
+    - `source`: shape of `input` but for `dim`, where it has as many slices as `index`; its dtype.
+    - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or `FLAM_SCATTER_AMIN`.
+    - `include_self`: whether the slices of `input` take part; default true.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DtypeError`; `OutOfRangeError`; `InvalidArgumentError` for another rule.
+    """
+    h = _fast.flam_index_reduce_out(input._h, dim, index._h, source._h, _E_flam_scatter_rule[reduce], include_self, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """A copy in which a slice is replaced.
 
@@ -1968,6 +2048,415 @@ def saved_release(saved):
     - `saved`: the value, or `None`.
     """
     _fast.flam_saved_release(_NULL if saved is None else saved._h)
+
+
+def i0(input):
+    """Modified Bessel function of the first kind of order 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i0(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def i0_(input):
+    """In-place form of `i0`: modified Bessel function of the first kind of order 0.
+
+    Modified Bessel function of the first kind of order 0.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i0_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def i0_out(input, out):
+    """`i0` into an existing tensor.
+
+    Modified Bessel function of the first kind of order 0.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i0_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def i0e(input):
+    """`exp(-|x|) i0(x)` elementwise, which does not overflow.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i0e(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def i0e_out(input, out):
+    """`i0e` into an existing tensor.
+
+    `exp(-|x|) i0(x)` elementwise, which does not overflow.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i0e_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def i1(input):
+    """Modified Bessel function of the first kind of order 1.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i1(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def i1_out(input, out):
+    """`i1` into an existing tensor.
+
+    Modified Bessel function of the first kind of order 1.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i1_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def i1e(input):
+    """`exp(-|x|) i1(x)` elementwise, which does not overflow.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i1e(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def i1e_out(input, out):
+    """`i1e` into an existing tensor.
+
+    `exp(-|x|) i1(x)` elementwise, which does not overflow.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    h = _fast.flam_i1e_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def modified_bessel_k0(input):
+    """Modified Bessel function of the second kind of order 0; infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    h = _fast.flam_modified_bessel_k0(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def modified_bessel_k0_out(input, out):
+    """`modified_bessel_k0` into an existing tensor.
+
+    Modified Bessel function of the second kind of order 0; infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    h = _fast.flam_modified_bessel_k0_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def modified_bessel_k1(input):
+    """Modified Bessel function of the second kind of order 1; infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    h = _fast.flam_modified_bessel_k1(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def modified_bessel_k1_out(input, out):
+    """`modified_bessel_k1` into an existing tensor.
+
+    Modified Bessel function of the second kind of order 1; infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    h = _fast.flam_modified_bessel_k1_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scaled_modified_bessel_k0(input):
+    """`exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    h = _fast.flam_scaled_modified_bessel_k0(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scaled_modified_bessel_k0_out(input, out):
+    """`scaled_modified_bessel_k0` into an existing tensor.
+
+    `exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    h = _fast.flam_scaled_modified_bessel_k0_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scaled_modified_bessel_k1(input):
+    """`exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    h = _fast.flam_scaled_modified_bessel_k1(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scaled_modified_bessel_k1_out(input, out):
+    """`scaled_modified_bessel_k1` into an existing tensor.
+
+    `exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    h = _fast.flam_scaled_modified_bessel_k1_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bessel_j0(input):
+    """Bessel function of the first kind of order 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_bessel_j0(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bessel_j0_out(input, out):
+    """`bessel_j0` into an existing tensor.
+
+    Bessel function of the first kind of order 0.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_bessel_j0_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bessel_j1(input):
+    """Bessel function of the first kind of order 1.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_bessel_j1(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bessel_j1_out(input, out):
+    """`bessel_j1` into an existing tensor.
+
+    Bessel function of the first kind of order 1.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_bessel_j1_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bessel_y0(input):
+    """Bessel function of the second kind of order 0; -infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_bessel_y0(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bessel_y0_out(input, out):
+    """`bessel_y0` into an existing tensor.
+
+    Bessel function of the second kind of order 0; -infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_bessel_y0_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bessel_y1(input):
+    """Bessel function of the second kind of order 1; -infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_bessel_y1(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bessel_y1_out(input, out):
+    """`bessel_y1` into an existing tensor.
+
+    Bessel function of the second kind of order 1; -infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_bessel_y1_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def spherical_bessel_j0(input):
+    """`sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_spherical_bessel_j0(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def spherical_bessel_j0_out(input, out):
+    """`spherical_bessel_j0` into an existing tensor.
+
+    `sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_spherical_bessel_j0_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def add(input, other, alpha=1):
@@ -5522,6 +6011,23 @@ def take(input, index):
     return _wrap(h)
 
 
+def take_out(input, index, out):
+    """`take` into an existing tensor.
+
+    Elements of the flattened tensor.
+
+    - `input`: any tensor.
+    - `index`: any shape; int64 or int32, counts `input`'s elements in C order.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `OutOfRangeError` for an index out of range; `DtypeError`.
+    """
+    h = _fast.flam_take_out(input._h, index._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def take_along_dim(input, indices, dim=None):
     """Elements picked along a dimension; shapes broadcast but for that dimension.
 
@@ -7093,7 +7599,7 @@ def linalg_lu_factor(A, pivot=True):
     - `out_pivots`: [..., k] int32: with which row, from 1, each row changed places; k the lesser of m and n.
     - returns: `FLAM_OK`.
     - errors: `ShapeError`; `DtypeError`; `LinAlgError` where U has a 0 on its diagonal; `UnsupportedError` without `pivot`.
-    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -7117,7 +7623,7 @@ def linalg_lu_factor_ex(A, pivot=True, check_errors=False):
     - `out_info`: [...] int32: 0, or the first diagonal element of U that is 0, from 1.
     - returns: `FLAM_OK`.
     - errors: as `linalg_lu_factor`.
-    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -7138,7 +7644,7 @@ def linalg_lu(A, pivot=True):
     - `out_U`: [..., k, n].
     - returns: `FLAM_OK`.
     - errors: `ShapeError`; `DtypeError`; `UnsupportedError` without `pivot`.
-    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -7217,6 +7723,145 @@ def linalg_vecdot_out(x, y, dim=-1, out=None):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def linalg_matrix_exp(A):
+    """The exponential of matrices.
+
+    - `A`: [..., n, n], floating point.
+    - returns: shape and dtype of `A`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
+    """
+    h = _blocking.flam_linalg_matrix_exp(A._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_matrix_exp_out(A, out):
+    """`linalg_matrix_exp` into an existing tensor.
+
+    The exponential of matrices.
+
+    - `A`: [..., n, n], floating point.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
+    """
+    h = _blocking.flam_linalg_matrix_exp_out(A._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_householder_product(A, tau):
+    """The first columns of a product of reflections, I - tau v v^T each.
+
+    - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+    - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
+    - returns: shape of `A`.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_linalg_householder_product(A._h, tau._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linalg_householder_product_out(A, tau, out):
+    """`linalg_householder_product` into an existing tensor.
+
+    The first columns of a product of reflections, I - tau v v^T each.
+
+    - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+    - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_linalg_householder_product_out(A._h, tau._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ormqr(input, tau, other, left=True, transpose=False):
+    """A matrix times the product of reflections that `geqrf` found.
+
+    - `input`: [..., n, k], f32 or f64: the reflections, as `linalg_householder_product` has them.
+    - `tau`: [..., k]; dtype of `input`.
+    - `other`: the matrix.
+    - `left`: whether the reflections stand on the left; default true.
+    - `transpose`: whether their product is transposed; default false.
+    - returns: shape of `other`.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_ormqr(input._h, tau._h, other._h, left, transpose)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ormqr_out(input, tau, other, left=True, transpose=False, out=None):
+    """`ormqr` into an existing tensor.
+
+    A matrix times the product of reflections that `geqrf` found.
+
+    - `input`: [..., n, k], f32 or f64: the reflections, as `linalg_householder_product` has them.
+    - `tau`: [..., k]; dtype of `input`.
+    - `other`: the matrix.
+    - `left`: whether the reflections stand on the left; default true.
+    - `transpose`: whether their product is transposed; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_ormqr_out(input._h, tau._h, other._h, left, transpose, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def geqrf(input):
+    """The QR decomposition as reflections, LAPACK's form of it.
+
+    - `input`: [..., m, n], f32 or f64.
+    - `out_a`: shape of `input`: R on and above the diagonal, the reflections below.
+    - `out_tau`: [..., min(m, n)]: their factors.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `UnsupportedError` where a gradient is asked for.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_geqrf(input._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+    """The factors that `linalg_lu_factor` packs into one matrix: a permutation, a lower and an
+    upper triangle.
+
+    - `LU_data`: [..., m, n], f32 or f64.
+    - `LU_pivots`: [..., min(m, n)] int32, from 1.
+    - `unpack_data`: whether the triangles are wanted; default true.
+    - `unpack_pivots`: whether the permutation is wanted; default true.
+    - `out_P`: [..., m, m], empty where it is not wanted.
+    - `out_L`: [..., m, min(m, n)], empty where it is not wanted.
+    - `out_U`: [..., min(m, n), n], empty where it is not wanted.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` for pivots out of range.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    h = _blocking.flam_lu_unpack(LU_data._h, LU_pivots._h, unpack_data, unpack_pivots, _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])
 
 
 def mse_loss(input, target, reduction='mean'):
@@ -9300,6 +9945,167 @@ def normalize_out(input, p=2, dim=1, eps=1e-12, out=None):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def gcd(input, other):
+    """Greatest common divisor, elementwise; of 0 and 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    h = _fast.flam_gcd(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gcd_(input, other):
+    """In-place form of `gcd`: greatest common divisor, elementwise; of 0 and 0 it is 0.
+
+    Greatest common divisor, elementwise; of 0 and 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    h = _fast.flam_gcd_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gcd_out(input, other, out):
+    """`gcd` into an existing tensor.
+
+    Greatest common divisor, elementwise; of 0 and 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    h = _fast.flam_gcd_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lcm(input, other):
+    """Least common multiple, elementwise; with 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    h = _fast.flam_lcm(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lcm_(input, other):
+    """In-place form of `lcm`: least common multiple, elementwise; with 0 it is 0.
+
+    Least common multiple, elementwise; with 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    h = _fast.flam_lcm_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lcm_out(input, other, out):
+    """`lcm` into an existing tensor.
+
+    Least common multiple, elementwise; with 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    h = _fast.flam_lcm_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nextafter(input, other):
+    """The next number that the dtype has after `input` on the way to `other`.
+
+    - `input`: floating point.
+    - `other`: broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for other dtypes; `UnsupportedError` where a gradient is asked for.
+    """
+    h = _fast.flam_nextafter(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nextafter_(input, other):
+    """In-place form of `nextafter`: the next number that the dtype has after `input` on the way to `other`.
+
+    The next number that the dtype has after `input` on the way to `other`.
+
+    - `input`: floating point.
+    - `other`: broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for other dtypes; `UnsupportedError` where a gradient is asked for.
+    """
+    h = _fast.flam_nextafter_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nextafter_out(input, other, out):
+    """`nextafter` into an existing tensor.
+
+    The next number that the dtype has after `input` on the way to `other`.
+
+    - `input`: floating point.
+    - `other`: broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for other dtypes; `UnsupportedError` where a gradient is asked for.
+    """
+    h = _fast.flam_nextafter_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def frexp(input):
+    """Numbers as mantissas from one half up to 1 times powers of two; what is not finite and 0 have the exponent 0.
+
+    Numbers as mantissas from one half up to 1 times powers of two; what is not finite and 0
+    have the exponent 0.
+
+    - `input`: floating point.
+    - `out_mantissa`: shape and dtype of `input`.
+    - `out_exponent`: shape of `input`, i32.
+    - returns: `FLAM_OK`.
+    - errors: `DtypeError` where `input` is not floating point.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_frexp(input._h, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
 
 
 def sgd_step(params, grads, momentum_buffers, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, first_step=False, grad_scale=None, found_inf=None):
@@ -11775,6 +12581,402 @@ def bitwise_not_out(input, out):
     return _wrap(h)
 
 
+def chebyshev_polynomial_t(input, n):
+    """Chebyshev polynomials of the first kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_chebyshev_polynomial_t(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def chebyshev_polynomial_t_out(input, n, out):
+    """`chebyshev_polynomial_t` into an existing tensor.
+
+    Chebyshev polynomials of the first kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_chebyshev_polynomial_t_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def chebyshev_polynomial_u(input, n):
+    """Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_chebyshev_polynomial_u(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def chebyshev_polynomial_u_out(input, n, out):
+    """`chebyshev_polynomial_u` into an existing tensor.
+
+    Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_chebyshev_polynomial_u_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def chebyshev_polynomial_v(input, n):
+    """Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_chebyshev_polynomial_v(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def chebyshev_polynomial_v_out(input, n, out):
+    """`chebyshev_polynomial_v` into an existing tensor.
+
+    Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_chebyshev_polynomial_v_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def chebyshev_polynomial_w(input, n):
+    """Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_chebyshev_polynomial_w(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def chebyshev_polynomial_w_out(input, n, out):
+    """`chebyshev_polynomial_w` into an existing tensor.
+
+    Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_chebyshev_polynomial_w_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def shifted_chebyshev_polynomial_t(input, n):
+    """Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_shifted_chebyshev_polynomial_t(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def shifted_chebyshev_polynomial_t_out(input, n, out):
+    """`shifted_chebyshev_polynomial_t` into an existing tensor.
+
+    Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_shifted_chebyshev_polynomial_t_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def shifted_chebyshev_polynomial_u(input, n):
+    """Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_shifted_chebyshev_polynomial_u(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def shifted_chebyshev_polynomial_u_out(input, n, out):
+    """`shifted_chebyshev_polynomial_u` into an existing tensor.
+
+    Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_shifted_chebyshev_polynomial_u_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def shifted_chebyshev_polynomial_v(input, n):
+    """Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_shifted_chebyshev_polynomial_v(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def shifted_chebyshev_polynomial_v_out(input, n, out):
+    """`shifted_chebyshev_polynomial_v` into an existing tensor.
+
+    Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_shifted_chebyshev_polynomial_v_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def shifted_chebyshev_polynomial_w(input, n):
+    """Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_shifted_chebyshev_polynomial_w(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def shifted_chebyshev_polynomial_w_out(input, n, out):
+    """`shifted_chebyshev_polynomial_w` into an existing tensor.
+
+    Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_shifted_chebyshev_polynomial_w_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hermite_polynomial_h(input, n):
+    """Hermite polynomials of physics, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_hermite_polynomial_h(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hermite_polynomial_h_out(input, n, out):
+    """`hermite_polynomial_h` into an existing tensor.
+
+    Hermite polynomials of physics, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_hermite_polynomial_h_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hermite_polynomial_he(input, n):
+    """Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_hermite_polynomial_he(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hermite_polynomial_he_out(input, n, out):
+    """`hermite_polynomial_he` into an existing tensor.
+
+    Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_hermite_polynomial_he_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def laguerre_polynomial_l(input, n):
+    """Laguerre polynomials, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_laguerre_polynomial_l(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def laguerre_polynomial_l_out(input, n, out):
+    """`laguerre_polynomial_l` into an existing tensor.
+
+    Laguerre polynomials, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_laguerre_polynomial_l_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def legendre_polynomial_p(input, n):
+    """Legendre polynomials, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_legendre_polynomial_p(input._h, n._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def legendre_polynomial_p_out(input, n, out):
+    """`legendre_polynomial_p` into an existing tensor.
+
+    Legendre polynomials, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    h = _fast.flam_legendre_polynomial_p_out(input._h, n._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """Greatest element of each window. NaN counts as the greatest.
 
@@ -12307,6 +13509,362 @@ def fractional_max_pool3d(input, kernel_size, output_size, random_samples=None):
     return _wrap(_o0[0]), _wrap(_o1[0])
 
 
+def ndtr(input):
+    """Distribution function of the standard normal distribution: how much of it lies below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_ndtr(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ndtr_out(input, out):
+    """`ndtr` into an existing tensor.
+
+    Distribution function of the standard normal distribution: how much of it lies below.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_ndtr_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ndtri(input):
+    """Inverse of `ndtr`: the standard normal quantile; NaN outside [0, 1].
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_ndtri(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ndtri_out(input, out):
+    """`ndtri` into an existing tensor.
+
+    Inverse of `ndtr`: the standard normal quantile; NaN outside [0, 1].
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_ndtri_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log_ndtr(input):
+    """Logarithm of `ndtr`, also where that is too small to be told from 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_log_ndtr(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log_ndtr_out(input, out):
+    """`log_ndtr` into an existing tensor.
+
+    Logarithm of `ndtr`, also where that is too small to be told from 0.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_log_ndtr_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erfcx(input):
+    """`exp(x^2) erfc(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_erfcx(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erfcx_out(input, out):
+    """`erfcx` into an existing tensor.
+
+    `exp(x^2) erfc(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_erfcx_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def entr(input):
+    """`-x log(x)` elementwise, 0 at 0, -infinity below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_entr(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def entr_out(input, out):
+    """`entr` into an existing tensor.
+
+    `-x log(x)` elementwise, 0 at 0, -infinity below.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_entr_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def xlog1py(input, other):
+    """`x log(1 + y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    - `input`: a number or any tensor.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_xlog1py(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def xlog1py_out(input, other, out):
+    """`xlog1py` into an existing tensor.
+
+    `x log(1 + y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    - `input`: a number or any tensor.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_xlog1py_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def zeta(input, other):
+    """Hurwitz's zeta function, the sum of `(other + k)^-input` over all k from 0.
+
+    - `input`: the exponent, above 1; a number or any tensor.
+    - `other`: a number or a tensor that broadcasts with `input`; carries the gradient.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 23.2.9.
+    """
+    h = _fast.flam_zeta(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def zeta_out(input, other, out):
+    """`zeta` into an existing tensor.
+
+    Hurwitz's zeta function, the sum of `(other + k)^-input` over all k from 0.
+
+    - `input`: the exponent, above 1; a number or any tensor.
+    - `other`: a number or a tensor that broadcasts with `input`; carries the gradient.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 23.2.9.
+    """
+    h = _fast.flam_zeta_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def igamma(input, other):
+    """Regularized lower incomplete gamma function: how much of a gamma distribution lies below.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    h = _fast.flam_igamma(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def igamma_(input, other):
+    """In-place form of `igamma`: regularized lower incomplete gamma function:
+
+    Regularized lower incomplete gamma function: how much of a gamma distribution lies below.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    h = _fast.flam_igamma_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def igamma_out(input, other, out):
+    """`igamma` into an existing tensor.
+
+    Regularized lower incomplete gamma function: how much of a gamma distribution lies below.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    h = _fast.flam_igamma_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def igammac(input, other):
+    """Regularized upper incomplete gamma function: how much of a gamma distribution lies above.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    h = _fast.flam_igammac(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def igammac_(input, other):
+    """In-place form of `igammac`: regularized upper incomplete gamma function:
+
+    Regularized upper incomplete gamma function: how much of a gamma distribution lies above.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    h = _fast.flam_igammac_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def igammac_out(input, other, out):
+    """`igammac` into an existing tensor.
+
+    Regularized upper incomplete gamma function: how much of a gamma distribution lies above.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    h = _fast.flam_igammac_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def mvlgamma(input, p):
+    """Logarithm of the multivariate gamma function of dimension `p`.
+
+    - `input`: any shape and dtype.
+    - `p`: the dimension, at least 1.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: `InvalidArgumentError` where `p` is less than 1.
+    """
+    h = _fast.flam_mvlgamma(input._h, p)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def mvlgamma_(input, p):
+    """In-place form of `mvlgamma`: logarithm of the multivariate gamma function of dimension `p`.
+
+    Logarithm of the multivariate gamma function of dimension `p`.
+
+    - `input`: any shape and dtype.
+    - `p`: the dimension, at least 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` where `p` is less than 1.
+    """
+    h = _fast.flam_mvlgamma_(input._h, p)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def mvlgamma_out(input, p, out):
+    """`mvlgamma` into an existing tensor.
+
+    Logarithm of the multivariate gamma function of dimension `p`.
+
+    - `input`: any shape and dtype.
+    - `p`: the dimension, at least 1.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` where `p` is less than 1.
+    """
+    h = _fast.flam_mvlgamma_out(input._h, p, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def profiler_options_init(options):
     """Sets every option to its default.
 
@@ -12801,6 +14359,53 @@ def bernoulli_(input, p=0.5, generator=None):
     return _wrap(h)
 
 
+def cauchy_(input, median=0, sigma=1, generator=None):
+    """Fills with Cauchy variables, in place.
+
+    - `input`: the tensor to fill; floating point.
+    - `median`: of the distribution; default 0.
+    - `sigma`: half its width at half of its height, above 0; default 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
+    """
+    h = _fast.flam_cauchy_(input._h, median, sigma, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log_normal_(input, mean=1, std=2, generator=None):
+    """Fills with variables whose logarithms are normal, in place.
+
+    - `input`: the tensor to fill; floating point.
+    - `mean`: of the logarithms; default 1.
+    - `std`: standard deviation of the logarithms, above 0; default 2.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
+    """
+    h = _fast.flam_log_normal_(input._h, mean, std, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def geometric_(input, p, generator=None):
+    """Fills with the number of trials up to and with the first success, in place.
+
+    - `input`: the tensor to fill; any dtype but bool.
+    - `p`: the probability of a success, between 0 and 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
+    """
+    h = _fast.flam_geometric_(input._h, p, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def bernoulli(input, generator=None):
     """Draws 1 with the probability that each element says, else 0.
 
@@ -12810,6 +14415,23 @@ def bernoulli(input, generator=None):
     - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_bernoulli(input._h, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bernoulli_out(input, generator=None, out=None):
+    """`bernoulli` into an existing tensor.
+
+    Draws 1 with the probability that each element says, else 0.
+
+    - `input`: probabilities, from 0 to 1; floating point.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `DtypeError` where `input` is not floating point.
+    """
+    h = _fast.flam_bernoulli_out(input._h, _NULL if generator is None else generator._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -12841,6 +14463,25 @@ def multinomial(input, num_samples, replacement=False, generator=None):
     - errors: `InvalidArgumentError` where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; `ShapeError`.
     """
     h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def multinomial_out(input, num_samples, replacement=False, generator=None, out=None):
+    """`multinomial` into an existing tensor.
+
+    Draws indices with probabilities proportional to weights.
+
+    - `input`: weights, not negative: [n] or [rows, n]; floating point.
+    - `num_samples`: how many indices per row.
+    - `replacement`: whether an index may be drawn again; default false.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; `ShapeError`.
+    """
+    h = _fast.flam_multinomial_out(input._h, num_samples, replacement, _NULL if generator is None else generator._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -14610,6 +16251,20 @@ def view(input, size):
     if size.__class__ in _NUMBERS:
         size = (size,)
     h = _fast.flam_view(input._h, size, _len(size))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def view_dtype(input, dtype):
+    """A view of the same bytes as another dtype; it carries no gradient.
+
+    - `input`: any tensor; where the item sizes differ its last dimension is dense.
+    - `dtype`: of the view. Items half as long make the last dimension twice as long, and so on.
+    - returns: a view.
+    - errors: `ShapeError` where the last dimension is not dense, or bytes do not make up whole items.
+    """
+    h = _fast.flam_view_dtype(input._h, 0 if dtype is None else dtype._code)
     if not h:
         return _none()
     return _wrap(h)

@@ -52,11 +52,14 @@ _R_linalg_lstsq = _result("linalg_lstsq", ('solution', 'residuals', 'rank', 'sin
 _R_linalg_lu_factor = _result("linalg_lu_factor", ('LU', 'pivots'))
 _R_linalg_lu_factor_ex = _result("linalg_lu_factor_ex", ('LU', 'pivots', 'info'))
 _R_linalg_lu = _result("linalg_lu", ('P', 'L', 'U'))
+_R_geqrf = _result("geqrf", ('a', 'tau'))
+_R_lu_unpack = _result("lu_unpack", ('P', 'L', 'U'))
 _R_var_mean = _result("var_mean", ('var', 'mean'))
 _R_var_mean_unbiased = _result("var_mean", ('var', 'mean'))
 _R_std_mean = _result("std_mean", ('std', 'mean'))
 _R_std_mean_unbiased = _result("std_mean", ('std', 'mean'))
 _R_aminmax = _result("aminmax", ('min', 'max'))
+_R_frexp = _result("frexp", ('mantissa', 'exponent'))
 _R_max_pool1d_with_indices = _result("max_pool1d_with_indices", ('values', 'indices'))
 _R_adaptive_max_pool1d = _result("adaptive_max_pool1d_with_indices", ('values', 'indices'))
 _R_max_pool2d_with_indices = _result("max_pool2d_with_indices", ('values', 'indices'))
@@ -1542,6 +1545,117 @@ def _select_scatter(input, src, dim=_UNSET, index=None, *, axis=_UNSET):
 
 _select_scatter.__name__ = _select_scatter.__qualname__ = "select_scatter"
 
+_S_as_strided_scatter = (("input", "tensor", None, ""), ("src", "tensor", None, ""), ("size", "ints", None, ""), ("stride", "ints", None, ""), ("storage_offset", "int?", None, "o"),)
+
+
+def _as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy in which the elements of a view with given geometry are replaced.
+
+    - `input`: any tensor.
+    - `src`: of shape `size`.
+    - `size`: shape of the view.
+    - `stride`: strides of the view in elements, one per dimension.
+    - `storage_offset`: its first element, counted from the storage's first; default: `input`'s own.
+    - returns: shape, strides and dtype of `input`.
+    - errors: `ShapeError` where the view reaches outside of `input` or `src` does not fit it.
+    """
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    if size.__class__ is _int:
+        size = (size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    try:
+        h = _fast.flam_as_strided_scatter(input._h, src._h, size, _len(size), stride, _len(stride), _NULL if storage_offset is None else (storage_offset,))
+    except _RETRY:
+        h = _slow(_fast.flam_as_strided_scatter, "as_strided_scatter", _S_as_strided_scatter, (input, src, size, stride, storage_offset))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_as_strided_scatter.__name__ = _as_strided_scatter.__qualname__ = "as_strided_scatter"
+
+_S_index_reduce = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("source", "tensor", None, ""), ("reduce", "enum", _E_flam_scatter_rule, ""), ("include_self", "bool", None, "ko"),)
+
+
+def _index_reduce(input, dim=_UNSET, index=None, source=None, reduce=None, *, include_self=True, axis=_UNSET, out=None):
+    """Slices joined with those that an index names, by a rule.
+
+    - `input`: any dtype but bool.
+    - `dim`: the dimension that `index` counts along.
+    - `index`: 1-d, i64 or i32.
+    - `source`: shape of `input` but for `dim`, where it has as many slices as `index`; its dtype.
+    - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or `FLAM_SCATTER_AMIN`.
+    - `include_self`: whether the slices of `input` take part; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `DtypeError`; `OutOfRangeError`; `InvalidArgumentError` for another rule.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if source.__class__ in _NUMBERS:
+        source = _scalar(source)
+    if out is not None:
+        try:
+            h = _fast.flam_index_reduce_out(input._h, dim, index._h, source._h, _E_flam_scatter_rule[reduce], include_self, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_index_reduce_out, "index_reduce_out", _S_index_reduce, (input, dim, index, source, reduce, include_self), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_index_reduce(input._h, dim, index._h, source._h, _E_flam_scatter_rule[reduce], include_self)
+    except _RETRY:
+        h = _slow(_fast.flam_index_reduce, "index_reduce", _S_index_reduce, (input, dim, index, source, reduce, include_self))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_index_reduce.__name__ = _index_reduce.__qualname__ = "index_reduce"
+
+_S_index_reduce_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("source", "tensor", None, ""), ("reduce", "enum", _E_flam_scatter_rule, ""), ("include_self", "bool", None, "ko"),)
+
+
+def _index_reduce_(input, dim=_UNSET, index=None, source=None, reduce=None, *, include_self=True, axis=_UNSET):
+    """In-place form of `index_reduce`: slices joined with those that an index names, by a rule.
+
+    Slices joined with those that an index names, by a rule.
+
+    - `input`: any dtype but bool.
+    - `dim`: the dimension that `index` counts along.
+    - `index`: 1-d, i64 or i32.
+    - `source`: shape of `input` but for `dim`, where it has as many slices as `index`; its dtype.
+    - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or `FLAM_SCATTER_AMIN`.
+    - `include_self`: whether the slices of `input` take part; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DtypeError`; `OutOfRangeError`; `InvalidArgumentError` for another rule.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if source.__class__ in _NUMBERS:
+        source = _scalar(source)
+    try:
+        h = _fast.flam_index_reduce_(input._h, dim, index._h, source._h, _E_flam_scatter_rule[reduce], include_self)
+    except _RETRY:
+        h = _slow(_fast.flam_index_reduce_, "index_reduce_", _S_index_reduce_, (input, dim, index, source, reduce, include_self))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_index_reduce_.__name__ = _index_reduce_.__qualname__ = "index_reduce_"
+
 _S_slice_scatter = (("input", "tensor", None, ""), ("src", "tensor", None, ""), ("dim", "int", None, "o"), ("start", "int?", None, "o"), ("end", "int?", None, "o"), ("step", "int", None, "o"),)
 
 
@@ -1775,6 +1889,455 @@ def _scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0
 
 
 _scaled_dot_product_attention.__name__ = _scaled_dot_product_attention.__qualname__ = "scaled_dot_product_attention"
+
+_S_i0 = (("input", "tensor", None, ""),)
+
+
+def _i0(input, *, out=None):
+    """Modified Bessel function of the first kind of order 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_i0_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_i0_out, "i0_out", _S_i0, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_i0(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_i0, "i0", _S_i0, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_i0.__name__ = _i0.__qualname__ = "i0"
+
+_S_i0_ = (("input", "tensor", None, ""),)
+
+
+def _i0_(input):
+    """In-place form of `i0`: modified Bessel function of the first kind of order 0.
+
+    Modified Bessel function of the first kind of order 0.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    try:
+        h = _fast.flam_i0_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_i0_, "i0_", _S_i0_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_i0_.__name__ = _i0_.__qualname__ = "i0_"
+
+_S_i0e = (("input", "tensor", None, ""),)
+
+
+def _i0e(input, *, out=None):
+    """`exp(-|x|) i0(x)` elementwise, which does not overflow.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_i0e_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_i0e_out, "i0e_out", _S_i0e, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_i0e(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_i0e, "i0e", _S_i0e, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_i0e.__name__ = _i0e.__qualname__ = "i0e"
+
+_S_i1 = (("input", "tensor", None, ""),)
+
+
+def _i1(input, *, out=None):
+    """Modified Bessel function of the first kind of order 1.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_i1_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_i1_out, "i1_out", _S_i1, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_i1(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_i1, "i1", _S_i1, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_i1.__name__ = _i1.__qualname__ = "i1"
+
+_S_i1e = (("input", "tensor", None, ""),)
+
+
+def _i1e(input, *, out=None):
+    """`exp(-|x|) i1(x)` elementwise, which does not overflow.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_i1e_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_i1e_out, "i1e_out", _S_i1e, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_i1e(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_i1e, "i1e", _S_i1e, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_i1e.__name__ = _i1e.__qualname__ = "i1e"
+
+_S_modified_bessel_k0 = (("input", "tensor", None, ""),)
+
+
+def _modified_bessel_k0(input, *, out=None):
+    """Modified Bessel function of the second kind of order 0; infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_modified_bessel_k0_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_modified_bessel_k0_out, "modified_bessel_k0_out", _S_modified_bessel_k0, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_modified_bessel_k0(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_modified_bessel_k0, "modified_bessel_k0", _S_modified_bessel_k0, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_modified_bessel_k0.__name__ = _modified_bessel_k0.__qualname__ = "modified_bessel_k0"
+
+_S_modified_bessel_k1 = (("input", "tensor", None, ""),)
+
+
+def _modified_bessel_k1(input, *, out=None):
+    """Modified Bessel function of the second kind of order 1; infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_modified_bessel_k1_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_modified_bessel_k1_out, "modified_bessel_k1_out", _S_modified_bessel_k1, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_modified_bessel_k1(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_modified_bessel_k1, "modified_bessel_k1", _S_modified_bessel_k1, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_modified_bessel_k1.__name__ = _modified_bessel_k1.__qualname__ = "modified_bessel_k1"
+
+_S_scaled_modified_bessel_k0 = (("input", "tensor", None, ""),)
+
+
+def _scaled_modified_bessel_k0(input, *, out=None):
+    """`exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_scaled_modified_bessel_k0_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_scaled_modified_bessel_k0_out, "scaled_modified_bessel_k0_out", _S_scaled_modified_bessel_k0, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_scaled_modified_bessel_k0(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_scaled_modified_bessel_k0, "scaled_modified_bessel_k0", _S_scaled_modified_bessel_k0, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_scaled_modified_bessel_k0.__name__ = _scaled_modified_bessel_k0.__qualname__ = "scaled_modified_bessel_k0"
+
+_S_scaled_modified_bessel_k1 = (("input", "tensor", None, ""),)
+
+
+def _scaled_modified_bessel_k1(input, *, out=None):
+    """`exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 9.6.24.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_scaled_modified_bessel_k1_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_scaled_modified_bessel_k1_out, "scaled_modified_bessel_k1_out", _S_scaled_modified_bessel_k1, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_scaled_modified_bessel_k1(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_scaled_modified_bessel_k1, "scaled_modified_bessel_k1", _S_scaled_modified_bessel_k1, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_scaled_modified_bessel_k1.__name__ = _scaled_modified_bessel_k1.__qualname__ = "scaled_modified_bessel_k1"
+
+_S_bessel_j0 = (("input", "tensor", None, ""),)
+
+
+def _bessel_j0(input, *, out=None):
+    """Bessel function of the first kind of order 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bessel_j0_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bessel_j0_out, "bessel_j0_out", _S_bessel_j0, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bessel_j0(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bessel_j0, "bessel_j0", _S_bessel_j0, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bessel_j0.__name__ = _bessel_j0.__qualname__ = "bessel_j0"
+
+_S_bessel_j1 = (("input", "tensor", None, ""),)
+
+
+def _bessel_j1(input, *, out=None):
+    """Bessel function of the first kind of order 1.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bessel_j1_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bessel_j1_out, "bessel_j1_out", _S_bessel_j1, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bessel_j1(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bessel_j1, "bessel_j1", _S_bessel_j1, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bessel_j1.__name__ = _bessel_j1.__qualname__ = "bessel_j1"
+
+_S_bessel_y0 = (("input", "tensor", None, ""),)
+
+
+def _bessel_y0(input, *, out=None):
+    """Bessel function of the second kind of order 0; -infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bessel_y0_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bessel_y0_out, "bessel_y0_out", _S_bessel_y0, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bessel_y0(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bessel_y0, "bessel_y0", _S_bessel_y0, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bessel_y0.__name__ = _bessel_y0.__qualname__ = "bessel_y0"
+
+_S_bessel_y1 = (("input", "tensor", None, ""),)
+
+
+def _bessel_y1(input, *, out=None):
+    """Bessel function of the second kind of order 1; -infinite at 0, NaN below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bessel_y1_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bessel_y1_out, "bessel_y1_out", _S_bessel_y1, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bessel_y1(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bessel_y1, "bessel_y1", _S_bessel_y1, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bessel_y1.__name__ = _bessel_y1.__qualname__ = "bessel_y1"
+
+_S_spherical_bessel_j0 = (("input", "tensor", None, ""),)
+
+
+def _spherical_bessel_j0(input, *, out=None):
+    """`sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_spherical_bessel_j0_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_spherical_bessel_j0_out, "spherical_bessel_j0_out", _S_spherical_bessel_j0, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_spherical_bessel_j0(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_spherical_bessel_j0, "spherical_bessel_j0", _S_spherical_bessel_j0, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_spherical_bessel_j0.__name__ = _spherical_bessel_j0.__qualname__ = "spherical_bessel_j0"
 
 _S_add = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("alpha", "double", None, "ko"),)
 
@@ -5251,7 +5814,7 @@ _nonzero_tuple.__name__ = _nonzero_tuple.__qualname__ = "nonzero_tuple"
 _S_take = (("input", "tensor", None, ""), ("index", "tensor", None, ""),)
 
 
-def _take(input, index):
+def _take(input, index, *, out=None):
     """Elements of the flattened tensor.
 
     - `input`: any tensor.
@@ -5261,6 +5824,15 @@ def _take(input, index):
     """
     if index.__class__ in _NUMBERS:
         index = _scalar(index)
+    if out is not None:
+        try:
+            h = _fast.flam_take_out(input._h, index._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_take_out, "take_out", _S_take, (input, index), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
     try:
         h = _fast.flam_take(input._h, index._h)
     except _RETRY:
@@ -6847,7 +7419,7 @@ def _linalg_lu_factor(A, *, pivot=True, out=None):
     - `out_pivots`: [..., k] int32: with which row, from 1, each row changed places; k the lesser of m and n.
     - returns: `FLAM_OK`.
     - errors: `ShapeError`; `DtypeError`; `LinAlgError` where U has a 0 on its diagonal; `UnsupportedError` without `pivot`.
-    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -6879,7 +7451,7 @@ def _linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
     - `out_info`: [...] int32: 0, or the first diagonal element of U that is 0, from 1.
     - returns: `FLAM_OK`.
     - errors: as `linalg_lu_factor`.
-    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -6908,7 +7480,7 @@ def _linalg_lu(A, *, pivot=True, out=None):
     - `out_U`: [..., k, n].
     - returns: `FLAM_OK`.
     - errors: `ShapeError`; `DtypeError`; `UnsupportedError` without `pivot`.
-    - source: of the gradient: Walter, Lehmann and Lamour, 2012; it exists where m and n are equal.
+    - source: of the gradient: Walter, Lehmann and Lamour, 2012.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -7001,6 +7573,170 @@ def _linalg_vecdot(x, y, *, dim=-1, axis=_UNSET, out=None):
 
 
 _linalg_vecdot.__name__ = _linalg_vecdot.__qualname__ = "linalg_vecdot"
+
+_S_linalg_matrix_exp = (("A", "tensor", None, ""),)
+
+
+def _linalg_matrix_exp(A, *, out=None):
+    """The exponential of matrices.
+
+    - `A`: [..., n, n], floating point.
+    - returns: shape and dtype of `A`.
+    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
+    - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_linalg_matrix_exp_out(A._h, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_linalg_matrix_exp_out, "linalg_matrix_exp_out", _S_linalg_matrix_exp, (A,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_linalg_matrix_exp(A._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_linalg_matrix_exp, "linalg_matrix_exp", _S_linalg_matrix_exp, (A,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_matrix_exp.__name__ = _linalg_matrix_exp.__qualname__ = "linalg_matrix_exp"
+
+_S_linalg_householder_product = (("A", "tensor", None, ""), ("tau", "tensor", None, ""),)
+
+
+def _linalg_householder_product(A, tau, *, out=None):
+    """The first columns of a product of reflections, I - tau v v^T each.
+
+    - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+    - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
+    - returns: shape of `A`.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    if tau.__class__ in _NUMBERS:
+        tau = _scalar(tau)
+    if out is not None:
+        try:
+            h = _fast.flam_linalg_householder_product_out(A._h, tau._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_linalg_householder_product_out, "linalg_householder_product_out", _S_linalg_householder_product, (A, tau), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_linalg_householder_product(A._h, tau._h)
+    except _RETRY:
+        h = _slow(_fast.flam_linalg_householder_product, "linalg_householder_product", _S_linalg_householder_product, (A, tau))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_linalg_householder_product.__name__ = _linalg_householder_product.__qualname__ = "linalg_householder_product"
+
+_S_ormqr = (("input", "tensor", None, ""), ("tau", "tensor", None, ""), ("other", "tensor", None, ""), ("left", "bool", None, "o"), ("transpose", "bool", None, "o"),)
+
+
+def _ormqr(input, tau, other, left=True, transpose=False, *, out=None):
+    """A matrix times the product of reflections that `geqrf` found.
+
+    - `input`: [..., n, k], f32 or f64: the reflections, as `linalg_householder_product` has them.
+    - `tau`: [..., k]; dtype of `input`.
+    - `other`: the matrix.
+    - `left`: whether the reflections stand on the left; default true.
+    - `transpose`: whether their product is transposed; default false.
+    - returns: shape of `other`.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    if tau.__class__ in _NUMBERS:
+        tau = _scalar(tau)
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_ormqr_out(input._h, tau._h, other._h, left, transpose, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_ormqr_out, "ormqr_out", _S_ormqr, (input, tau, other, left, transpose), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_ormqr(input._h, tau._h, other._h, left, transpose)
+    except _RETRY:
+        h = _slow(_fast.flam_ormqr, "ormqr", _S_ormqr, (input, tau, other, left, transpose))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ormqr.__name__ = _ormqr.__qualname__ = "ormqr"
+
+_S_geqrf = (("input", "tensor", None, ""),)
+
+
+def _geqrf(input, *, out=None):
+    """The QR decomposition as reflections, LAPACK's form of it.
+
+    - `input`: [..., m, n], f32 or f64.
+    - `out_a`: shape of `input`: R on and above the diagonal, the reflections below.
+    - `out_tau`: [..., min(m, n)]: their factors.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `UnsupportedError` where a gradient is asked for.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_geqrf(input._h, _o0, _o1)
+    except _RETRY:
+        h = _slow(_blocking.flam_geqrf, "geqrf", _S_geqrf, (input,), _o0, _o1)
+    if h:
+        _raise()
+    return _R_geqrf(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_geqrf(*_fill(out, _R_geqrf(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_geqrf.__name__ = _geqrf.__qualname__ = "geqrf"
+
+_S_lu_unpack = (("LU_data", "tensor", None, ""), ("LU_pivots", "tensor", None, ""), ("unpack_data", "bool", None, "o"), ("unpack_pivots", "bool", None, "o"),)
+
+
+def _lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
+    """The factors that `linalg_lu_factor` packs into one matrix: a permutation, a lower and an
+    upper triangle.
+
+    - `LU_data`: [..., m, n], f32 or f64.
+    - `LU_pivots`: [..., min(m, n)] int32, from 1.
+    - `unpack_data`: whether the triangles are wanted; default true.
+    - `unpack_pivots`: whether the permutation is wanted; default true.
+    - `out_P`: [..., m, m], empty where it is not wanted.
+    - `out_L`: [..., m, min(m, n)], empty where it is not wanted.
+    - `out_U`: [..., min(m, n), n], empty where it is not wanted.
+    - returns: `FLAM_OK`.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` for pivots out of range.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    _o2 = _out_cell["flam_tensor **"]()
+    try:
+        h = _blocking.flam_lu_unpack(LU_data._h, LU_pivots._h, unpack_data, unpack_pivots, _o0, _o1, _o2)
+    except _RETRY:
+        h = _slow(_blocking.flam_lu_unpack, "lu_unpack", _S_lu_unpack, (LU_data, LU_pivots, unpack_data, unpack_pivots), _o0, _o1, _o2)
+    if h:
+        _raise()
+    return _R_lu_unpack(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0])) if out is None else _R_lu_unpack(*_fill(out, _R_lu_unpack(_wrap(_o0[0]), _wrap(_o1[0]), _wrap(_o2[0]))))
+
+
+_lu_unpack.__name__ = _lu_unpack.__qualname__ = "lu_unpack"
 
 _S_mse_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"),)
 
@@ -9283,6 +10019,220 @@ def _normalize(input, p=2, dim=1, eps=1e-12, *, axis=_UNSET, out=None):
 
 _normalize.__name__ = _normalize.__qualname__ = "normalize"
 
+_S_gcd = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _gcd(input, other, *, out=None):
+    """Greatest common divisor, elementwise; of 0 and 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_gcd_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_gcd_out, "gcd_out", _S_gcd, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_gcd(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_gcd, "gcd", _S_gcd, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_gcd.__name__ = _gcd.__qualname__ = "gcd"
+
+_S_gcd_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _gcd_(input, other):
+    """In-place form of `gcd`: greatest common divisor, elementwise; of 0 and 0 it is 0.
+
+    Greatest common divisor, elementwise; of 0 and 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_gcd_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_gcd_, "gcd_", _S_gcd_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_gcd_.__name__ = _gcd_.__qualname__ = "gcd_"
+
+_S_lcm = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _lcm(input, other, *, out=None):
+    """Least common multiple, elementwise; with 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_lcm_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_lcm_out, "lcm_out", _S_lcm, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_lcm(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_lcm, "lcm", _S_lcm, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_lcm.__name__ = _lcm.__qualname__ = "lcm"
+
+_S_lcm_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _lcm_(input, other):
+    """In-place form of `lcm`: least common multiple, elementwise; with 0 it is 0.
+
+    Least common multiple, elementwise; with 0 it is 0.
+
+    - `input`: integral.
+    - `other`: integral; broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` where the promoted dtype is not integral.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_lcm_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_lcm_, "lcm_", _S_lcm_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_lcm_.__name__ = _lcm_.__qualname__ = "lcm_"
+
+_S_nextafter = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _nextafter(input, other, *, out=None):
+    """The next number that the dtype has after `input` on the way to `other`.
+
+    - `input`: floating point.
+    - `other`: broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for other dtypes; `UnsupportedError` where a gradient is asked for.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_nextafter_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_nextafter_out, "nextafter_out", _S_nextafter, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_nextafter(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_nextafter, "nextafter", _S_nextafter, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_nextafter.__name__ = _nextafter.__qualname__ = "nextafter"
+
+_S_nextafter_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _nextafter_(input, other):
+    """In-place form of `nextafter`: the next number that the dtype has after `input` on the way to `other`.
+
+    The next number that the dtype has after `input` on the way to `other`.
+
+    - `input`: floating point.
+    - `other`: broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for other dtypes; `UnsupportedError` where a gradient is asked for.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_nextafter_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_nextafter_, "nextafter_", _S_nextafter_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_nextafter_.__name__ = _nextafter_.__qualname__ = "nextafter_"
+
+_S_frexp = (("input", "tensor", None, ""),)
+
+
+def _frexp(input, *, out=None):
+    """Numbers as mantissas from one half up to 1 times powers of two; what is not finite and 0 have the exponent 0.
+
+    Numbers as mantissas from one half up to 1 times powers of two; what is not finite and 0
+    have the exponent 0.
+
+    - `input`: floating point.
+    - `out_mantissa`: shape and dtype of `input`.
+    - `out_exponent`: shape of `input`, i32.
+    - returns: `FLAM_OK`.
+    - errors: `DtypeError` where `input` is not floating point.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_frexp(input._h, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_frexp, "frexp", _S_frexp, (input,), _o0, _o1)
+    if h:
+        _raise()
+    return _R_frexp(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_frexp(*_fill(out, _R_frexp(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_frexp.__name__ = _frexp.__qualname__ = "frexp"
+
 _S_pad = (("input", "tensor", None, ""), ("pad", "ints", None, ""), ("mode", "enum", _E_flam_padding, "o"), ("value", "double?", None, "o"),)
 
 
@@ -11445,6 +12395,438 @@ def _bitwise_not_(input):
 
 _bitwise_not_.__name__ = _bitwise_not_.__qualname__ = "bitwise_not_"
 
+_S_chebyshev_polynomial_t = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _chebyshev_polynomial_t(input, n, *, out=None):
+    """Chebyshev polynomials of the first kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_chebyshev_polynomial_t_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_chebyshev_polynomial_t_out, "chebyshev_polynomial_t_out", _S_chebyshev_polynomial_t, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_chebyshev_polynomial_t(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_chebyshev_polynomial_t, "chebyshev_polynomial_t", _S_chebyshev_polynomial_t, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_chebyshev_polynomial_t.__name__ = _chebyshev_polynomial_t.__qualname__ = "chebyshev_polynomial_t"
+
+_S_chebyshev_polynomial_u = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _chebyshev_polynomial_u(input, n, *, out=None):
+    """Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_chebyshev_polynomial_u_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_chebyshev_polynomial_u_out, "chebyshev_polynomial_u_out", _S_chebyshev_polynomial_u, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_chebyshev_polynomial_u(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_chebyshev_polynomial_u, "chebyshev_polynomial_u", _S_chebyshev_polynomial_u, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_chebyshev_polynomial_u.__name__ = _chebyshev_polynomial_u.__qualname__ = "chebyshev_polynomial_u"
+
+_S_chebyshev_polynomial_v = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _chebyshev_polynomial_v(input, n, *, out=None):
+    """Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_chebyshev_polynomial_v_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_chebyshev_polynomial_v_out, "chebyshev_polynomial_v_out", _S_chebyshev_polynomial_v, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_chebyshev_polynomial_v(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_chebyshev_polynomial_v, "chebyshev_polynomial_v", _S_chebyshev_polynomial_v, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_chebyshev_polynomial_v.__name__ = _chebyshev_polynomial_v.__qualname__ = "chebyshev_polynomial_v"
+
+_S_chebyshev_polynomial_w = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _chebyshev_polynomial_w(input, n, *, out=None):
+    """Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_chebyshev_polynomial_w_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_chebyshev_polynomial_w_out, "chebyshev_polynomial_w_out", _S_chebyshev_polynomial_w, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_chebyshev_polynomial_w(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_chebyshev_polynomial_w, "chebyshev_polynomial_w", _S_chebyshev_polynomial_w, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_chebyshev_polynomial_w.__name__ = _chebyshev_polynomial_w.__qualname__ = "chebyshev_polynomial_w"
+
+_S_shifted_chebyshev_polynomial_t = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _shifted_chebyshev_polynomial_t(input, n, *, out=None):
+    """Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_shifted_chebyshev_polynomial_t_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_shifted_chebyshev_polynomial_t_out, "shifted_chebyshev_polynomial_t_out", _S_shifted_chebyshev_polynomial_t, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_shifted_chebyshev_polynomial_t(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_shifted_chebyshev_polynomial_t, "shifted_chebyshev_polynomial_t", _S_shifted_chebyshev_polynomial_t, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_shifted_chebyshev_polynomial_t.__name__ = _shifted_chebyshev_polynomial_t.__qualname__ = "shifted_chebyshev_polynomial_t"
+
+_S_shifted_chebyshev_polynomial_u = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _shifted_chebyshev_polynomial_u(input, n, *, out=None):
+    """Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_shifted_chebyshev_polynomial_u_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_shifted_chebyshev_polynomial_u_out, "shifted_chebyshev_polynomial_u_out", _S_shifted_chebyshev_polynomial_u, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_shifted_chebyshev_polynomial_u(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_shifted_chebyshev_polynomial_u, "shifted_chebyshev_polynomial_u", _S_shifted_chebyshev_polynomial_u, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_shifted_chebyshev_polynomial_u.__name__ = _shifted_chebyshev_polynomial_u.__qualname__ = "shifted_chebyshev_polynomial_u"
+
+_S_shifted_chebyshev_polynomial_v = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _shifted_chebyshev_polynomial_v(input, n, *, out=None):
+    """Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_shifted_chebyshev_polynomial_v_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_shifted_chebyshev_polynomial_v_out, "shifted_chebyshev_polynomial_v_out", _S_shifted_chebyshev_polynomial_v, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_shifted_chebyshev_polynomial_v(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_shifted_chebyshev_polynomial_v, "shifted_chebyshev_polynomial_v", _S_shifted_chebyshev_polynomial_v, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_shifted_chebyshev_polynomial_v.__name__ = _shifted_chebyshev_polynomial_v.__qualname__ = "shifted_chebyshev_polynomial_v"
+
+_S_shifted_chebyshev_polynomial_w = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _shifted_chebyshev_polynomial_w(input, n, *, out=None):
+    """Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_shifted_chebyshev_polynomial_w_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_shifted_chebyshev_polynomial_w_out, "shifted_chebyshev_polynomial_w_out", _S_shifted_chebyshev_polynomial_w, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_shifted_chebyshev_polynomial_w(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_shifted_chebyshev_polynomial_w, "shifted_chebyshev_polynomial_w", _S_shifted_chebyshev_polynomial_w, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_shifted_chebyshev_polynomial_w.__name__ = _shifted_chebyshev_polynomial_w.__qualname__ = "shifted_chebyshev_polynomial_w"
+
+_S_hermite_polynomial_h = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _hermite_polynomial_h(input, n, *, out=None):
+    """Hermite polynomials of physics, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_hermite_polynomial_h_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_hermite_polynomial_h_out, "hermite_polynomial_h_out", _S_hermite_polynomial_h, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_hermite_polynomial_h(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_hermite_polynomial_h, "hermite_polynomial_h", _S_hermite_polynomial_h, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hermite_polynomial_h.__name__ = _hermite_polynomial_h.__qualname__ = "hermite_polynomial_h"
+
+_S_hermite_polynomial_he = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _hermite_polynomial_he(input, n, *, out=None):
+    """Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_hermite_polynomial_he_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_hermite_polynomial_he_out, "hermite_polynomial_he_out", _S_hermite_polynomial_he, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_hermite_polynomial_he(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_hermite_polynomial_he, "hermite_polynomial_he", _S_hermite_polynomial_he, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hermite_polynomial_he.__name__ = _hermite_polynomial_he.__qualname__ = "hermite_polynomial_he"
+
+_S_laguerre_polynomial_l = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _laguerre_polynomial_l(input, n, *, out=None):
+    """Laguerre polynomials, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_laguerre_polynomial_l_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_laguerre_polynomial_l_out, "laguerre_polynomial_l_out", _S_laguerre_polynomial_l, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_laguerre_polynomial_l(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_laguerre_polynomial_l, "laguerre_polynomial_l", _S_laguerre_polynomial_l, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_laguerre_polynomial_l.__name__ = _laguerre_polynomial_l.__qualname__ = "laguerre_polynomial_l"
+
+_S_legendre_polynomial_p = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+
+
+def _legendre_polynomial_p(input, n, *, out=None):
+    """Legendre polynomials, of degree `n`; 0 for a negative one.
+
+    - `input`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point; carries no gradient.
+    - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
+    - source: Abramowitz and Stegun, 1964, 22.7.
+    """
+    if n.__class__ in _NUMBERS:
+        n = _scalar(n)
+    if out is not None:
+        try:
+            h = _fast.flam_legendre_polynomial_p_out(input._h, n._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_legendre_polynomial_p_out, "legendre_polynomial_p_out", _S_legendre_polynomial_p, (input, n), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_legendre_polynomial_p(input._h, n._h)
+    except _RETRY:
+        h = _slow(_fast.flam_legendre_polynomial_p, "legendre_polynomial_p", _S_legendre_polynomial_p, (input, n))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_legendre_polynomial_p.__name__ = _legendre_polynomial_p.__qualname__ = "legendre_polynomial_p"
+
 _S_max_pool2d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("ceil_mode", "bool", None, "o"),)
 
 
@@ -12044,6 +13426,423 @@ def _lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 _lp_pool3d.__name__ = _lp_pool3d.__qualname__ = "lp_pool3d"
 
+_S_ndtr = (("input", "tensor", None, ""),)
+
+
+def _ndtr(input, *, out=None):
+    """Distribution function of the standard normal distribution: how much of it lies below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_ndtr_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_ndtr_out, "ndtr_out", _S_ndtr, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_ndtr(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ndtr, "ndtr", _S_ndtr, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ndtr.__name__ = _ndtr.__qualname__ = "ndtr"
+
+_S_ndtri = (("input", "tensor", None, ""),)
+
+
+def _ndtri(input, *, out=None):
+    """Inverse of `ndtr`: the standard normal quantile; NaN outside [0, 1].
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_ndtri_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_ndtri_out, "ndtri_out", _S_ndtri, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_ndtri(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ndtri, "ndtri", _S_ndtri, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ndtri.__name__ = _ndtri.__qualname__ = "ndtri"
+
+_S_log_ndtr = (("input", "tensor", None, ""),)
+
+
+def _log_ndtr(input, *, out=None):
+    """Logarithm of `ndtr`, also where that is too small to be told from 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_log_ndtr_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_log_ndtr_out, "log_ndtr_out", _S_log_ndtr, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_log_ndtr(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log_ndtr, "log_ndtr", _S_log_ndtr, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_log_ndtr.__name__ = _log_ndtr.__qualname__ = "log_ndtr"
+
+_S_erfcx = (("input", "tensor", None, ""),)
+
+
+def _erfcx(input, *, out=None):
+    """`exp(x^2) erfc(x)` elementwise, which does not vanish.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_erfcx_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_erfcx_out, "erfcx_out", _S_erfcx, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_erfcx(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_erfcx, "erfcx", _S_erfcx, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_erfcx.__name__ = _erfcx.__qualname__ = "erfcx"
+
+_S_entr = (("input", "tensor", None, ""),)
+
+
+def _entr(input, *, out=None):
+    """`-x log(x)` elementwise, 0 at 0, -infinity below.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_entr_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_entr_out, "entr_out", _S_entr, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_entr(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_entr, "entr", _S_entr, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_entr.__name__ = _entr.__qualname__ = "entr"
+
+_S_xlog1py = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _xlog1py(input, other, *, out=None):
+    """`x log(1 + y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    - `input`: a number or any tensor.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_xlog1py_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_xlog1py_out, "xlog1py_out", _S_xlog1py, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_xlog1py(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_xlog1py, "xlog1py", _S_xlog1py, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_xlog1py.__name__ = _xlog1py.__qualname__ = "xlog1py"
+
+_S_zeta = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _zeta(input, other, *, out=None):
+    """Hurwitz's zeta function, the sum of `(other + k)^-input` over all k from 0.
+
+    - `input`: the exponent, above 1; a number or any tensor.
+    - `other`: a number or a tensor that broadcasts with `input`; carries the gradient.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 23.2.9.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_zeta_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_zeta_out, "zeta_out", _S_zeta, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_zeta(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_zeta, "zeta", _S_zeta, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_zeta.__name__ = _zeta.__qualname__ = "zeta"
+
+_S_igamma = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _igamma(input, other, *, out=None):
+    """Regularized lower incomplete gamma function: how much of a gamma distribution lies below.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_igamma_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_igamma_out, "igamma_out", _S_igamma, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_igamma(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_igamma, "igamma", _S_igamma, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_igamma.__name__ = _igamma.__qualname__ = "igamma"
+
+_S_igamma_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _igamma_(input, other):
+    """In-place form of `igamma`: regularized lower incomplete gamma function:
+
+    Regularized lower incomplete gamma function: how much of a gamma distribution lies below.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_igamma_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_igamma_, "igamma_", _S_igamma_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_igamma_.__name__ = _igamma_.__qualname__ = "igamma_"
+
+_S_igammac = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _igammac(input, other, *, out=None):
+    """Regularized upper incomplete gamma function: how much of a gamma distribution lies above.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_igammac_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_igammac_out, "igammac_out", _S_igammac, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_igammac(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_igammac, "igammac", _S_igammac, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_igammac.__name__ = _igammac.__qualname__ = "igammac"
+
+_S_igammac_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _igammac_(input, other):
+    """In-place form of `igammac`: regularized upper incomplete gamma function:
+
+    Regularized upper incomplete gamma function: how much of a gamma distribution lies above.
+
+    - `input`: the concentration, not negative.
+    - `other`: not negative; broadcasts with `input`; carries the gradient.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_igammac_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_igammac_, "igammac_", _S_igammac_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_igammac_.__name__ = _igammac_.__qualname__ = "igammac_"
+
+_S_mvlgamma = (("input", "tensor", None, ""), ("p", "int", None, ""),)
+
+
+def _mvlgamma(input, p, *, out=None):
+    """Logarithm of the multivariate gamma function of dimension `p`.
+
+    - `input`: any shape and dtype.
+    - `p`: the dimension, at least 1.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: `InvalidArgumentError` where `p` is less than 1.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_mvlgamma_out(input._h, p, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_mvlgamma_out, "mvlgamma_out", _S_mvlgamma, (input, p), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_mvlgamma(input._h, p)
+    except _RETRY:
+        h = _slow(_fast.flam_mvlgamma, "mvlgamma", _S_mvlgamma, (input, p))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_mvlgamma.__name__ = _mvlgamma.__qualname__ = "mvlgamma"
+
+_S_mvlgamma_ = (("input", "tensor", None, ""), ("p", "int", None, ""),)
+
+
+def _mvlgamma_(input, p):
+    """In-place form of `mvlgamma`: logarithm of the multivariate gamma function of dimension `p`.
+
+    Logarithm of the multivariate gamma function of dimension `p`.
+
+    - `input`: any shape and dtype.
+    - `p`: the dimension, at least 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` where `p` is less than 1.
+    """
+    try:
+        h = _fast.flam_mvlgamma_(input._h, p)
+    except _RETRY:
+        h = _slow(_fast.flam_mvlgamma_, "mvlgamma_", _S_mvlgamma_, (input, p))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_mvlgamma_.__name__ = _mvlgamma_.__qualname__ = "mvlgamma_"
+
 _S_rand = (("size", "ints", None, "v"), ("generator", "handle?", None, "ko"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
 
 
@@ -12278,10 +14077,84 @@ def _bernoulli_(input, p=0.5, *, generator=None):
 
 _bernoulli_.__name__ = _bernoulli_.__qualname__ = "bernoulli_"
 
+_S_cauchy_ = (("input", "tensor", None, ""), ("median", "double", None, "o"), ("sigma", "double", None, "o"), ("generator", "handle?", None, "ko"),)
+
+
+def _cauchy_(input, median=0, sigma=1, *, generator=None):
+    """Fills with Cauchy variables, in place.
+
+    - `input`: the tensor to fill; floating point.
+    - `median`: of the distribution; default 0.
+    - `sigma`: half its width at half of its height, above 0; default 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
+    """
+    try:
+        h = _fast.flam_cauchy_(input._h, median, sigma, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_cauchy_, "cauchy_", _S_cauchy_, (input, median, sigma, generator))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_cauchy_.__name__ = _cauchy_.__qualname__ = "cauchy_"
+
+_S_log_normal_ = (("input", "tensor", None, ""), ("mean", "double", None, "o"), ("std", "double", None, "o"), ("generator", "handle?", None, "ko"),)
+
+
+def _log_normal_(input, mean=1, std=2, *, generator=None):
+    """Fills with variables whose logarithms are normal, in place.
+
+    - `input`: the tensor to fill; floating point.
+    - `mean`: of the logarithms; default 1.
+    - `std`: standard deviation of the logarithms, above 0; default 2.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
+    """
+    try:
+        h = _fast.flam_log_normal_(input._h, mean, std, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log_normal_, "log_normal_", _S_log_normal_, (input, mean, std, generator))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_log_normal_.__name__ = _log_normal_.__qualname__ = "log_normal_"
+
+_S_geometric_ = (("input", "tensor", None, ""), ("p", "double", None, ""), ("generator", "handle?", None, "ko"),)
+
+
+def _geometric_(input, p, *, generator=None):
+    """Fills with the number of trials up to and with the first success, in place.
+
+    - `input`: the tensor to fill; any dtype but bool.
+    - `p`: the probability of a success, between 0 and 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
+    """
+    try:
+        h = _fast.flam_geometric_(input._h, p, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_geometric_, "geometric_", _S_geometric_, (input, p, generator))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_geometric_.__name__ = _geometric_.__qualname__ = "geometric_"
+
 _S_bernoulli = (("input", "tensor", None, ""), ("generator", "handle?", None, "ko"),)
 
 
-def _bernoulli(input, *, generator=None):
+def _bernoulli(input, *, generator=None, out=None):
     """Draws 1 with the probability that each element says, else 0.
 
     - `input`: probabilities, from 0 to 1; floating point.
@@ -12289,6 +14162,15 @@ def _bernoulli(input, *, generator=None):
     - returns: shape and dtype of `input`; its slopes are 0.
     - errors: `DtypeError` where `input` is not floating point.
     """
+    if out is not None:
+        try:
+            h = _fast.flam_bernoulli_out(input._h, _NULL if generator is None else generator._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bernoulli_out, "bernoulli_out", _S_bernoulli, (input, generator), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
     try:
         h = _fast.flam_bernoulli(input._h, _NULL if generator is None else generator._h)
     except _RETRY:
@@ -12305,7 +14187,7 @@ _bernoulli.__name__ = _bernoulli.__qualname__ = "bernoulli"
 _S_multinomial = (("input", "tensor", None, ""), ("num_samples", "int", None, ""), ("replacement", "bool", None, "o"), ("generator", "handle?", None, "ko"),)
 
 
-def _multinomial(input, num_samples, replacement=False, *, generator=None):
+def _multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Draws indices with probabilities proportional to weights.
 
     - `input`: weights, not negative: [n] or [rows, n]; floating point.
@@ -12315,6 +14197,15 @@ def _multinomial(input, num_samples, replacement=False, *, generator=None):
     - returns: int64, [num_samples] or [rows, num_samples].
     - errors: `InvalidArgumentError` where more are wanted than there are without replacement, and on the cpu where a weight is negative or not finite or all are 0; `ShapeError`.
     """
+    if out is not None:
+        try:
+            h = _fast.flam_multinomial_out(input._h, num_samples, replacement, _NULL if generator is None else generator._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_multinomial_out, "multinomial_out", _S_multinomial, (input, num_samples, replacement, generator), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
     try:
         h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)
     except _RETRY:
@@ -16998,6 +18889,7 @@ TORCH = {
     "argsort": _argsort,
     "argwhere": _nonzero,
     "as_strided": _as_strided,
+    "as_strided_scatter": _as_strided_scatter,
     "asin": _asin,
     "asin_": _asin_,
     "asinh": _asinh,
@@ -17133,6 +19025,7 @@ TORCH = {
     "feature_alpha_dropout_": _feature_alpha_dropout_,
     "feature_dropout": _feature_dropout,
     "feature_dropout_": _feature_dropout_,
+    "fill_": _fill_,
     "fix": _trunc,
     "fix_": _trunc_,
     "flatten": _flatten,
@@ -17151,11 +19044,15 @@ TORCH = {
     "fmod_": _fmod_,
     "frac": _frac,
     "frac_": _frac_,
+    "frexp": _frexp,
     "full": _full,
     "full_like": _full_like,
     "gather": _gather,
+    "gcd": _gcd,
+    "gcd_": _gcd_,
     "ge": _ge,
     "ge_": _ge_,
+    "geqrf": _geqrf,
     "ger": _outer,
     "get_num_threads": _get_num_threads,
     "greater": _gt,
@@ -17175,12 +19072,20 @@ TORCH = {
     "hstack": _hstack,
     "hypot": _hypot,
     "hypot_": _hypot_,
+    "i0": _i0,
+    "i0_": _i0_,
+    "igamma": _igamma,
+    "igamma_": _igamma_,
+    "igammac": _igammac,
+    "igammac_": _igammac_,
     "index_add": _index_add,
     "index_add_": _index_add_,
     "index_copy": _index_copy,
     "index_copy_": _index_copy_,
     "index_fill": _index_fill,
     "index_fill_": _index_fill_,
+    "index_reduce": _index_reduce,
+    "index_reduce_": _index_reduce_,
     "index_select": _index_select,
     "inner": _inner,
     "inverse": _linalg_inv,
@@ -17194,6 +19099,8 @@ TORCH = {
     "isposinf": _isposinf,
     "kron": _kron,
     "kthvalue": _kthvalue,
+    "lcm": _lcm,
+    "lcm_": _lcm_,
     "ldexp": _ldexp,
     "ldexp_": _ldexp_,
     "le": _le,
@@ -17236,6 +19143,7 @@ TORCH = {
     "lstm_cell": _lstm_cell,
     "lt": _lt,
     "lt_": _lt_,
+    "lu_unpack": _lu_unpack,
     "margin_ranking_loss": _margin_ranking_loss,
     "masked_fill": _masked_fill,
     "masked_fill_": _masked_fill_,
@@ -17243,6 +19151,7 @@ TORCH = {
     "masked_scatter_": _masked_scatter_,
     "masked_select": _masked_select,
     "matmul": _matmul,
+    "matrix_exp": _linalg_matrix_exp,
     "matrix_power": _linalg_matrix_power,
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
     "max_pool1d": _max_pool1d,
@@ -17266,6 +19175,8 @@ TORCH = {
     "multiply": _mul,
     "multiply_": _mul_,
     "mv": _mv,
+    "mvlgamma": _mvlgamma,
+    "mvlgamma_": _mvlgamma_,
     "nan_to_num": _nan_to_num,
     "nan_to_num_": _nan_to_num_,
     "nanmean": _nanmean,
@@ -17279,12 +19190,16 @@ TORCH = {
     "neg_": _neg_,
     "negative": _neg,
     "negative_": _neg_,
+    "nextafter": _nextafter,
+    "nextafter_": _nextafter_,
     "nonzero": _nonzero,
     "norm": _overloaded("norm", (_norm_named, _S_norm_named), (_norm, _S_norm)),
     "not_equal": _ne,
     "not_equal_": _ne_,
     "ones": _ones,
     "ones_like": _ones_like,
+    "orgqr": _linalg_householder_product,
+    "ormqr": _ormqr,
     "outer": _outer,
     "pairwise_distance": _pairwise_distance,
     "pdist": _pdist,
@@ -17363,6 +19278,7 @@ TORCH = {
     "sort": _sort,
     "split": _overloaded("split", (_split, _S_split), (_split_with_sizes, _S_split_with_sizes)),
     "split_with_sizes": _split_with_sizes,
+    "spmm": _mm,
     "sqrt": _sqrt,
     "sqrt_": _sqrt_,
     "square": _square,
@@ -17418,6 +19334,7 @@ TORCH = {
     "where": _overloaded("where", (_nonzero_tuple, _S_nonzero_tuple), (_where, _S_where)),
     "xlogy": _xlogy,
     "xlogy_": _xlogy_,
+    "zero_": _zero_,
     "zeros": _zeros,
     "zeros_like": _zeros_like,
 }
@@ -17469,6 +19386,7 @@ TENSOR = {
     "argsort": _argsort,
     "argwhere": _nonzero,
     "as_strided": _as_strided,
+    "as_strided_scatter": _as_strided_scatter,
     "asin": _asin,
     "asin_": _asin_,
     "asinh": _asinh,
@@ -17498,6 +19416,7 @@ TENSOR = {
     "bitwise_xor_": _bitwise_xor_,
     "bmm": _bmm,
     "broadcast_to": _broadcast_to,
+    "cauchy_": _cauchy_,
     "ceil": _ceil,
     "ceil_": _ceil_,
     "cholesky": _linalg_cholesky,
@@ -17588,9 +19507,14 @@ TENSOR = {
     "fmod_": _fmod_,
     "frac": _frac,
     "frac_": _frac_,
+    "frexp": _frexp,
     "gather": _gather,
+    "gcd": _gcd,
+    "gcd_": _gcd_,
     "ge": _ge,
     "ge_": _ge_,
+    "geometric_": _geometric_,
+    "geqrf": _geqrf,
     "ger": _outer,
     "greater": _gt,
     "greater_": _gt_,
@@ -17605,12 +19529,20 @@ TENSOR = {
     "hsplit": _overloaded("hsplit", (_hsplit, _S_hsplit), (_hsplit_at, _S_hsplit_at)),
     "hypot": _hypot,
     "hypot_": _hypot_,
+    "i0": _i0,
+    "i0_": _i0_,
+    "igamma": _igamma,
+    "igamma_": _igamma_,
+    "igammac": _igammac,
+    "igammac_": _igammac_,
     "index_add": _index_add,
     "index_add_": _index_add_,
     "index_copy": _index_copy,
     "index_copy_": _index_copy_,
     "index_fill": _index_fill,
     "index_fill_": _index_fill_,
+    "index_reduce": _index_reduce,
+    "index_reduce_": _index_reduce_,
     "index_select": _index_select,
     "inner": _inner,
     "inverse": _linalg_inv,
@@ -17622,6 +19554,8 @@ TENSOR = {
     "isposinf": _isposinf,
     "kron": _kron,
     "kthvalue": _kthvalue,
+    "lcm": _lcm,
+    "lcm_": _lcm_,
     "ldexp": _ldexp,
     "ldexp_": _ldexp_,
     "le": _le,
@@ -17642,6 +19576,7 @@ TENSOR = {
     "log2": _log2,
     "log2_": _log2_,
     "log_": _log_,
+    "log_normal_": _log_normal_,
     "log_softmax": _log_softmax,
     "logaddexp": _logaddexp,
     "logaddexp2": _logaddexp2,
@@ -17666,6 +19601,7 @@ TENSOR = {
     "masked_scatter_": _masked_scatter_,
     "masked_select": _masked_select,
     "matmul": _matmul,
+    "matrix_exp": _linalg_matrix_exp,
     "matrix_power": _linalg_matrix_power,
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
     "maximum": _maximum,
@@ -17684,6 +19620,8 @@ TENSOR = {
     "multiply": _mul,
     "multiply_": _mul_,
     "mv": _mv,
+    "mvlgamma": _mvlgamma,
+    "mvlgamma_": _mvlgamma_,
     "nan_to_num": _nan_to_num,
     "nan_to_num_": _nan_to_num_,
     "nanmean": _nanmean,
@@ -17697,11 +19635,15 @@ TENSOR = {
     "neg_": _neg_,
     "negative": _neg,
     "negative_": _neg_,
+    "nextafter": _nextafter,
+    "nextafter_": _nextafter_,
     "nonzero": _nonzero,
     "norm": _overloaded("norm", (_norm_named, _S_norm_named), (_norm, _S_norm)),
     "normal_": _normal_,
     "not_equal": _ne,
     "not_equal_": _ne_,
+    "orgqr": _linalg_householder_product,
+    "ormqr": _ormqr,
     "outer": _outer,
     "permute": _permute,
     "positive": _positive,
@@ -17921,23 +19863,66 @@ FUNCTIONAL = {
     "unfold": _im2col,
 }
 SPECIAL = {
+    "bessel_j0": _bessel_j0,
+    "bessel_j1": _bessel_j1,
+    "bessel_y0": _bessel_y0,
+    "bessel_y1": _bessel_y1,
+    "chebyshev_polynomial_t": _chebyshev_polynomial_t,
+    "chebyshev_polynomial_u": _chebyshev_polynomial_u,
+    "chebyshev_polynomial_v": _chebyshev_polynomial_v,
+    "chebyshev_polynomial_w": _chebyshev_polynomial_w,
+    "entr": _entr,
     "erf": _erf,
     "erf_": _erf_,
     "erfc": _erfc,
     "erfc_": _erfc_,
+    "erfcx": _erfcx,
     "exp2": _exp2,
     "exp2_": _exp2_,
     "expit": _sigmoid,
     "expit_": _sigmoid_,
     "expm1": _expm1,
     "expm1_": _expm1_,
+    "gammainc": _igamma,
+    "gammainc_": _igamma_,
+    "gammaincc": _igammac,
+    "gammaincc_": _igammac_,
+    "hermite_polynomial_h": _hermite_polynomial_h,
+    "hermite_polynomial_he": _hermite_polynomial_he,
+    "i0": _i0,
+    "i0_": _i0_,
+    "i0e": _i0e,
+    "i1": _i1,
+    "i1e": _i1e,
+    "laguerre_polynomial_l": _laguerre_polynomial_l,
+    "legendre_polynomial_p": _legendre_polynomial_p,
     "log1p": _log1p,
     "log1p_": _log1p_,
+    "log_ndtr": _log_ndtr,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
+    "modified_bessel_i0": _i0,
+    "modified_bessel_i0_": _i0_,
+    "modified_bessel_i1": _i1,
+    "modified_bessel_k0": _modified_bessel_k0,
+    "modified_bessel_k1": _modified_bessel_k1,
+    "multigammaln": _mvlgamma,
+    "multigammaln_": _mvlgamma_,
+    "ndtr": _ndtr,
+    "ndtri": _ndtri,
+    "polygamma": _polygamma,
     "round": _round,
     "round_": _round_,
+    "scaled_modified_bessel_k0": _scaled_modified_bessel_k0,
+    "scaled_modified_bessel_k1": _scaled_modified_bessel_k1,
+    "shifted_chebyshev_polynomial_t": _shifted_chebyshev_polynomial_t,
+    "shifted_chebyshev_polynomial_u": _shifted_chebyshev_polynomial_u,
+    "shifted_chebyshev_polynomial_v": _shifted_chebyshev_polynomial_v,
+    "shifted_chebyshev_polynomial_w": _shifted_chebyshev_polynomial_w,
     "softmax": _softmax,
+    "spherical_bessel_j0": _spherical_bessel_j0,
+    "xlog1py": _xlog1py,
+    "zeta": _zeta,
 }
 LINALG = {
     "cholesky": _linalg_cholesky,
@@ -17947,6 +19932,7 @@ LINALG = {
     "det": _linalg_det,
     "eigh": _linalg_eigh,
     "eigvalsh": _linalg_eigvalsh,
+    "householder_product": _linalg_householder_product,
     "inv": _linalg_inv,
     "inv_ex": _linalg_inv_ex,
     "lstsq": _linalg_lstsq,
@@ -17954,6 +19940,7 @@ LINALG = {
     "lu_factor": _linalg_lu_factor,
     "lu_factor_ex": _linalg_lu_factor_ex,
     "lu_solve": _linalg_lu_solve,
+    "matrix_exp": _linalg_matrix_exp,
     "matrix_norm": _overloaded("matrix_norm", (_linalg_matrix_norm, _S_linalg_matrix_norm), (_linalg_matrix_norm_named, _S_linalg_matrix_norm_named)),
     "matrix_power": _linalg_matrix_power,
     "matrix_rank": _linalg_matrix_rank,

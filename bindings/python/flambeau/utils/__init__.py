@@ -18,6 +18,7 @@ def swap_tensors(t1, t2):
 def __getattr__(name):
     if name in (
         "_pytree",
+        "benchmark",
         "checkpoint",
         "collect_env",
         "data",

@@ -346,6 +346,23 @@ extern "C" {
         dim: i64,
         index: i64,
     ) -> *mut flam_tensor;
+    pub fn flam_as_strided_scatter(
+        input: *const flam_tensor,
+        src: *const flam_tensor,
+        size: *const i64,
+        n_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        storage_offset: *const i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_reduce(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        source: *const flam_tensor,
+        reduce: flam_scatter_rule,
+        include_self: flam_bool,
+    ) -> *mut flam_tensor;
     pub fn flam_slice_scatter(
         input: *const flam_tensor,
         src: *const flam_tensor,
@@ -503,6 +520,19 @@ extern "C" {
     ) -> *mut flam_saved;
     pub fn flam_saved_get(saved: *const flam_saved) -> *mut flam_tensor;
     pub fn flam_saved_release(saved: *mut flam_saved);
+    pub fn flam_i0(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_i0e(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_i1(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_i1e(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_modified_bessel_k0(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_modified_bessel_k1(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_scaled_modified_bessel_k0(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_scaled_modified_bessel_k1(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_bessel_j0(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_bessel_j1(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_bessel_y0(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_bessel_y1(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_spherical_bessel_j0(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_add(
         input: *const flam_tensor,
         other: *const flam_tensor,
@@ -1443,6 +1473,32 @@ extern "C" {
         y: *const flam_tensor,
         dim: i64,
     ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_exp(A: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_linalg_householder_product(
+        A: *const flam_tensor,
+        tau: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_ormqr(
+        input: *const flam_tensor,
+        tau: *const flam_tensor,
+        other: *const flam_tensor,
+        left: flam_bool,
+        transpose: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_geqrf(
+        input: *const flam_tensor,
+        out_a: *mut *mut flam_tensor,
+        out_tau: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_lu_unpack(
+        LU_data: *const flam_tensor,
+        LU_pivots: *const flam_tensor,
+        unpack_data: flam_bool,
+        unpack_pivots: flam_bool,
+        out_P: *mut *mut flam_tensor,
+        out_L: *mut *mut flam_tensor,
+        out_U: *mut *mut flam_tensor,
+    ) -> flam_status;
     pub fn flam_matmul(
         input: *const flam_tensor,
         other: *const flam_tensor,
@@ -1692,6 +1748,23 @@ extern "C" {
         n_dim: usize,
         eps: f64,
     ) -> *mut flam_tensor;
+    pub fn flam_gcd(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_lcm(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_nextafter(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_frexp(
+        input: *const flam_tensor,
+        out_mantissa: *mut *mut flam_tensor,
+        out_exponent: *mut *mut flam_tensor,
+    ) -> flam_status;
     pub fn flam_abs(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_neg(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_positive(input: *const flam_tensor) -> *mut flam_tensor;
@@ -1732,6 +1805,76 @@ extern "C" {
     pub fn flam_isfinite(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_logical_not(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_bitwise_not(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_chebyshev_polynomial_t(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_chebyshev_polynomial_u(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_chebyshev_polynomial_v(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_chebyshev_polynomial_w(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_shifted_chebyshev_polynomial_t(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_shifted_chebyshev_polynomial_u(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_shifted_chebyshev_polynomial_v(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_shifted_chebyshev_polynomial_w(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_hermite_polynomial_h(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_hermite_polynomial_he(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_laguerre_polynomial_l(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_legendre_polynomial_p(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_ndtr(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_ndtri(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_log_ndtr(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_erfcx(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_entr(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_xlog1py(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_zeta(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_igamma(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_igammac(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_mvlgamma(input: *const flam_tensor, p: i64) -> *mut flam_tensor;
     pub fn flam_rand(
         size: *const i64,
         n_size: usize,
@@ -1801,6 +1944,23 @@ extern "C" {
         generator: *mut flam_generator,
     ) -> *mut flam_tensor;
     pub fn flam_bernoulli_(
+        input: *mut flam_tensor,
+        p: f64,
+        generator: *mut flam_generator,
+    ) -> *mut flam_tensor;
+    pub fn flam_cauchy_(
+        input: *mut flam_tensor,
+        median: f64,
+        sigma: f64,
+        generator: *mut flam_generator,
+    ) -> *mut flam_tensor;
+    pub fn flam_log_normal_(
+        input: *mut flam_tensor,
+        mean: f64,
+        std: f64,
+        generator: *mut flam_generator,
+    ) -> *mut flam_tensor;
+    pub fn flam_geometric_(
         input: *mut flam_tensor,
         p: f64,
         generator: *mut flam_generator,
@@ -2262,6 +2422,23 @@ extern "C" {
         n_tensors: usize,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
+    pub fn flam_index_reduce_(
+        input: *mut flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        source: *const flam_tensor,
+        reduce: flam_scatter_rule,
+        include_self: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_reduce_out(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        source: *const flam_tensor,
+        reduce: flam_scatter_rule,
+        include_self: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_scatter_reduce_(
         input: *mut flam_tensor,
         dim: i64,
@@ -2277,6 +2454,59 @@ extern "C" {
         src: *const flam_tensor,
         reduce: flam_scatter_rule,
         include_self: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_i0_(input: *mut flam_tensor) -> *mut flam_tensor;
+    pub fn flam_i0_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_i0e_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_i1_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_i1e_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_modified_bessel_k0_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_modified_bessel_k1_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scaled_modified_bessel_k0_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scaled_modified_bessel_k1_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_bessel_j0_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_bessel_j1_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_bessel_y0_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_bessel_y1_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_spherical_bessel_j0_out(
+        input: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_add_(
@@ -2601,6 +2831,11 @@ extern "C" {
         mask: *const flam_tensor,
         source: *const flam_tensor,
     ) -> *mut flam_tensor;
+    pub fn flam_take_out(
+        input: *const flam_tensor,
+        index: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_cat_out(
         tensors: *const *const flam_tensor,
         n_tensors: usize,
@@ -2758,6 +2993,23 @@ extern "C" {
         x: *const flam_tensor,
         y: *const flam_tensor,
         dim: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_exp_out(
+        A: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_linalg_householder_product_out(
+        A: *const flam_tensor,
+        tau: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_ormqr_out(
+        input: *const flam_tensor,
+        tau: *const flam_tensor,
+        other: *const flam_tensor,
+        left: flam_bool,
+        transpose: flam_bool,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_matmul_out(
@@ -2918,6 +3170,33 @@ extern "C" {
         dim: *const i64,
         n_dim: usize,
         eps: f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_gcd_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_gcd_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_lcm_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_lcm_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_nextafter_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_nextafter_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_abs_(input: *mut flam_tensor) -> *mut flam_tensor;
@@ -3099,6 +3378,132 @@ extern "C" {
     pub fn flam_bitwise_not_(input: *mut flam_tensor) -> *mut flam_tensor;
     pub fn flam_bitwise_not_out(
         input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_chebyshev_polynomial_t_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_chebyshev_polynomial_u_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_chebyshev_polynomial_v_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_chebyshev_polynomial_w_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_shifted_chebyshev_polynomial_t_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_shifted_chebyshev_polynomial_u_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_shifted_chebyshev_polynomial_v_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_shifted_chebyshev_polynomial_w_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_hermite_polynomial_h_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_hermite_polynomial_he_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_laguerre_polynomial_l_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_legendre_polynomial_p_out(
+        input: *const flam_tensor,
+        n: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_ndtr_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_ndtri_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_log_ndtr_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_erfcx_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_entr_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_xlog1py_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_zeta_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_igamma_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_igamma_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_igammac_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_igammac_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_mvlgamma_(input: *mut flam_tensor, p: i64) -> *mut flam_tensor;
+    pub fn flam_mvlgamma_out(
+        input: *const flam_tensor,
+        p: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_bernoulli_out(
+        input: *const flam_tensor,
+        generator: *mut flam_generator,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_multinomial_out(
+        input: *const flam_tensor,
+        num_samples: i64,
+        replacement: flam_bool,
+        generator: *mut flam_generator,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_dropout_(
@@ -4858,6 +5263,10 @@ extern "C" {
         input: *const flam_tensor,
         size: *const i64,
         n_size: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_view_dtype(
+        input: *const flam_tensor,
+        dtype: flam_dtype,
     ) -> *mut flam_tensor;
     pub fn flam_reshape(
         input: *const flam_tensor,

@@ -99,7 +99,7 @@ impl Tensor {
 
     /// The next number that the dtype has after `self` on the way to `other`.
     ///
-    /// - `self`: f32, f64 or bf16.
+    /// - `self`: floating point.
     /// - `other`: broadcasts with `self`.
     /// - returns: the broadcast shape, the promoted dtype; carries no gradient.
     ///
@@ -114,7 +114,7 @@ impl Tensor {
 
     /// In-place form of `Tensor::nextafter`: the next number that the dtype has after `self` on the way to `other`.
     ///
-    /// - `self`: f32, f64 or bf16.
+    /// - `self`: floating point.
     /// - `other`: broadcasts with `self`.
     /// - returns: `self`, another handle to the same tensor.
     ///
@@ -130,7 +130,7 @@ impl Tensor {
 
     /// `Tensor::nextafter` into an existing tensor.
     ///
-    /// - `self`: f32, f64 or bf16.
+    /// - `self`: floating point.
     /// - `other`: broadcasts with `self`.
     /// - `out`: the destination; resized where its shape differs.
     /// - returns: `out`, another handle to the same tensor.

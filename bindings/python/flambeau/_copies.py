@@ -1,0 +1,144 @@
+"""Copies under the names of the views that they show, and relatives of in-place methods that return
+a copy."""
+
+from ._gen import ops
+
+_VIEWS = (
+    "as_strided",
+    "diagonal",
+    "expand",
+    "permute",
+    "select",
+    "squeeze",
+    "t",
+    "transpose",
+    "unbind",
+    "unfold",
+    "unsqueeze",
+    "view",
+    "detach",
+)
+
+
+def _copied(found):
+    """Tensors with memory of their own, in C order."""
+    if not hasattr(found, "_h"):
+        return tuple(map(_copied, found))
+    return found.clone().contiguous()
+
+
+def _copying(name):
+    def copy(input, *args, out=None, **named):
+        named.pop("implicit", None)
+        found = _copied(getattr(input, name)(*args, **named))
+        if out is None:
+            return found
+        if hasattr(out, "_h"):
+            return out.resize_(found.shape).copy_(found)
+        return [o.resize_(f.shape).copy_(f) for o, f in zip(out, found)]
+
+    copy.__name__ = copy.__qualname__ = f"{name}_copy"
+    copy.__doc__ = f"A copy of what `Tensor.{name}` shows."
+    return copy
+
+
+globals().update({f"{name}_copy": _copying(name) for name in _VIEWS})
+
+
+def alias_copy(input):
+    """A copy."""
+    return _copied(input)
+
+
+def split_copy(input, split_size=0, dim=0):
+    """Copies of the parts that `split` shows."""
+    return _copied(input.split(split_size, dim))
+
+
+def split_with_sizes_copy(input, split_sizes, dim=0):
+    """Copies of the parts that `split` shows."""
+    return _copied(input.split(list(split_sizes), dim))
+
+
+def slice_copy(input, dim=0, start=None, end=None, step=1):
+    """A copy of a slice along a dimension."""
+    part = [slice(None)] * input.dim()
+    part[dim] = slice(start, end, step)
+    return _copied(input[tuple(part)])
+
+
+def narrow_copy(input, dim, start, length):
+    """A copy of `length` indices of a dimension from `start` on."""
+    return _copied(input.narrow(dim, start, length))
+
+
+def unsafe_chunk(input, chunks, dim=0):
+    """As `chunk`; torch allows writing to the parts without a record."""
+    return input.chunk(chunks, dim)
+
+
+def unsafe_split(input, split_size, dim=0):
+    """As `split`; torch allows writing to the parts without a record."""
+    return input.split(split_size, dim)
+
+
+def unsafe_split_with_sizes(input, split_sizes, dim=0):
+    """As `split`; torch allows writing to the parts without a record."""
+    return input.split(list(split_sizes), dim)
+
+
+def fill(input, value):
+    """A copy with one value everywhere."""
+    return input.clone().fill_(value)
+
+
+def put(input, index, source, accumulate=False):
+    """A copy with values at places of the tensor seen as one row."""
+    return input.clone().put_(index, source, accumulate)
+
+
+def resize_as_(input, the_template):
+    """Gives `input` the shape of another tensor, in place."""
+    return input.resize_as_(the_template)
+
+
+def constant_pad_nd(input, pad, value=0):
+    """Pads the last dimensions with one value."""
+    return ops.FUNCTIONAL["pad"](input, pad, "constant", value)
+
+
+def empty_permuted(size, physical_layout, *, requires_grad=False, **named):
+    """A tensor whose dimensions lie in memory in the order given; its elements are not set."""
+    order = list(physical_layout)
+    if sorted(order) != list(range(len(size))):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(order)}"
+            if len(order) != len(size)
+            else f"Duplicate or missing dim in physical_layout: {order}"
+        )
+    named = {key: v for key, v in named.items() if key in ("dtype", "device") and v is not None}
+    made = ops.TORCH["empty"]([size[d] for d in order], **named)
+    found = made.permute([order.index(d) for d in range(len(order))])
+    return found.requires_grad_() if requires_grad else found
+
+
+def new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False, **_):
+    """A tensor of this one's dtype and device with given strides; its elements are not set."""
+    return ops.TORCH["empty_strided"](
+        size,
+        stride,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+    )
+
+
+def nonzero_static(input, *, size, fill_value=-1, out=None):
+    """The first `size` rows of `nonzero`; rows that are wanting hold `fill_value`."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = ops.TORCH["nonzero"](input)[:size]
+    made = found.new_full((size, input.dim()), fill_value)
+    made[: found.shape[0]] = found
+    return made if out is None else out.resize_(made.shape).copy_(made)

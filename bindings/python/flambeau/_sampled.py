@@ -1,0 +1,143 @@
+"""Functions of samples in torch's spellings: slopes, histograms, places as indices."""
+
+from ._call import _result
+from ._gen import ops
+from ._tensor import Tensor
+
+_HISTOGRAM = _result("histogram", ("hist", "bin_edges"))
+
+
+def _slope(x, dim, spacing, edge_order):
+    """Second-order differences inside, of the order asked for at both ends. `spacing`: a number, or
+    the places of the samples."""
+    n = x.shape[dim]
+    if n < edge_order + 1:
+        raise RuntimeError(
+            "torch.gradient expected each dimension size to be at least edge_order+1"
+        )
+
+    def part(start, length):
+        return x.narrow(dim, start, length)
+
+    shape = [1] * x.dim()
+    shape[dim] = -1
+    even = not isinstance(spacing, Tensor)
+    width = None if even else spacing.diff().to(x.dtype if x.is_floating_point() else None)
+
+    def widths(start, length):
+        return spacing if even else width.narrow(0, start, length).reshape(shape)
+
+    pieces = []
+    if edge_order == 1:
+        pieces.append((part(1, 1) - part(0, 1)) / widths(0, 1))
+    elif even:
+        pieces.append((-1.5 * part(0, 1) + 2 * part(1, 1) - 0.5 * part(2, 1)) / spacing)
+    else:
+        a, b = widths(0, 1), widths(1, 1)
+        pieces.append(
+            -(2 * a + b) / a / (a + b) * part(0, 1)
+            + (a + b) / a / b * part(1, 1)
+            - a / b / (a + b) * part(2, 1)
+        )
+    if n > 2:
+        left, middle, right = part(0, n - 2), part(1, n - 2), part(2, n - 2)
+        if even:
+            pieces.append((right - left) / (2 * spacing))
+        else:
+            a, b = widths(0, n - 2), widths(1, n - 2)
+            pieces.append(
+                -b / a / (a + b) * left + (b - a) / a / b * middle + a / b / (a + b) * right
+            )
+    if edge_order == 1:
+        pieces.append((part(n - 1, 1) - part(n - 2, 1)) / widths(n - 2, 1))
+    elif even:
+        pieces.append((1.5 * part(n - 1, 1) - 2 * part(n - 2, 1) + 0.5 * part(n - 3, 1)) / spacing)
+    else:
+        a, b = widths(n - 3, 1), widths(n - 2, 1)
+        pieces.append(
+            b / a / (a + b) * part(n - 3, 1)
+            - (a + b) / a / b * part(n - 2, 1)
+            + (a + 2 * b) / b / (a + b) * part(n - 1, 1)
+        )
+    return ops.TORCH["cat"](pieces, dim)
+
+
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
+    """Slopes along each dimension, or those named, by differences of neighbouring samples.
+
+    `spacing` is the distance of samples, one for all dimensions or one each, or a tensor of places
+    for each; at the ends the differences are of `edge_order`, 1 or 2."""
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
+    spacing = 1 if spacing is None else spacing
+    n = input.dim()
+    for d in dims:
+        if not -n <= d < n:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
+            )
+    dims = [d % n for d in dims]
+    if len(set(dims)) != len(dims):
+        raise RuntimeError(f"dim {dims} appears multiple times in the list of dims")
+    every = [spacing] * len(dims) if isinstance(spacing, (int, float)) else list(spacing)
+    if len(every) != len(dims):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar or a list of length "
+            f"{len(dims)}, but got a list of length {len(every)}"
+        )
+    return tuple(_slope(input, d, s, edge_order) for d, s in zip(dims, every))
+
+
+def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
+    """How many elements, or how much of `weight`, falls between edges: `bins` even ones over
+    `range` (default: from the least to the greatest element), or those given."""
+    values = input.reshape(-1)
+    if isinstance(bins, Tensor):
+        edges = bins
+    else:
+        if bins < 1:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
+        low, high = map(float, range) if range is not None else (0.0, 0.0)
+        if range is None and values.numel():
+            low, high = values.min().item(), values.max().item()
+        if low > high or not (abs(low) < float("inf") and abs(high) < float("inf")):
+            raise RuntimeError(
+                f"torch.histogram(): max must be larger than min, got [{low}, {high}]"
+            )
+        if low == high:
+            low, high = (low, high + 1) if range is not None else (low - 0.5, high + 0.5)
+        linspace = ops.TORCH["linspace"]
+        edges = linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)
+    count = edges.numel() - 1
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    place = ops.TORCH["searchsorted"](edges, values.contiguous(), right=True) - 1
+    place = place.clamp(0, count - 1)  # the last edge belongs to the last bin
+    each = values.new_ones(values.shape) if weight is None else weight.reshape(-1)
+    found = values.new_zeros((count,)).index_add(0, place[inside], each.to(input.dtype)[inside])
+    if density:
+        found = found / found.sum() / edges.diff()
+    if out is not None:
+        return _HISTOGRAM(*(o.resize_(t.shape).copy_(t) for o, t in zip(out, (found, edges))))
+    return _HISTOGRAM(found, edges)
+
+
+def unravel_index(indices, shape):
+    """Places of a tensor seen as one row, as one index per dimension of `shape`."""
+    if indices.dtype.is_floating_point or str(indices.dtype) == "torch.bool":
+        raise ValueError(
+            f"unravel_index(): 'indices' dtype must be integer, but got {indices.dtype}"
+        )
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {sizes}")
+    from ._factory import tensor
+
+    steps = [1]
+    for n in reversed(sizes[1:]):
+        steps.append(steps[-1] * n)
+    if 0 in sizes:
+        return (indices.long(),) * len(sizes)
+    by = tensor(steps[::-1], device=indices.device), tensor(sizes, device=indices.device)
+    places = indices.long().unsqueeze(-1).div(by[0], rounding_mode="floor") % by[1]
+    return tuple(places.unbind(-1))
