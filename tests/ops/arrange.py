@@ -175,6 +175,7 @@ op(
     ],
     required=True,
     call=lambda a, src, **o: flambeau.as_strided_scatter(a.contiguous(), src, **o),
+    big=[(x(300, 300), x(2, 3))],
     refuses=[
         ((x(3, 4), x(2, 2)), dict(size=(2, 3), stride=(4, 1)), "size equal to the slice"),
         ((x(3, 4), x(2, 3)), dict(size=(2, 3), stride=(9, 4)), "outside"),
@@ -250,6 +251,7 @@ op(
         for s in (True, False)
     ],
     pairs=[((x(4, 3), PLACES, x(4, 4)), dict(dim=1, reduce="amax"))],
+    big=[(x(3, 30_000), PLACES, x(4, 30_000))],
     required=True,
     arrange=lambda f, a, index, source, dim, **o: f(a, dim, index, source, **o),
     dtypes=("float32", "float64", "int64"),

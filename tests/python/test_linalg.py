@@ -102,12 +102,30 @@ def test_factors_without_a_gradient_say_so_in_backward():
     for mode in ("complete", "r"):
         with pytest.raises(RuntimeError, match=f"mode='{mode}'"):
             L.qr(a, mode).R.sum().backward()
-    with pytest.raises(RuntimeError, match="square matrices only"):
-        L.lu_factor(a).LU.sum().backward()
     b = torch.randn(4, 2, requires_grad=True)
     found = L.lstsq(a, b, driver="gels")
     (slope,) = torch.autograd.grad(found.residuals.sum(), b)
     assert torch.allclose(slope, 2 * (b - a @ found.solution), atol=1e-4)
+
+
+def test_old_spellings_of_triangular_factors():
+    a = torch.randn(3, 3, dtype=torch.float64)
+    LU, pivots = torch.lu(a)
+    P, lower, upper = torch.lu_unpack(LU, pivots)
+    assert torch.allclose(P @ lower @ upper, a)
+    assert torch.lu_unpack(LU, pivots, unpack_pivots=False).P.shape == (0,)
+    assert torch.lu(torch.zeros(2, 2), get_infos=True)[2] == 1
+    with pytest.raises(RuntimeError, match="is zero"):
+        torch.zeros(2, 2).lu()
+    b = torch.randn(3, 2, dtype=torch.float64)
+    assert torch.allclose(b.lu_solve(LU, pivots), torch.linalg.solve(a, b))
+
+
+def test_ranks_with_a_tolerance_for_each_matrix():
+    a = torch.diag_embed(torch.tensor([[1.0, 0.1, 0.01], [1.0, 0.1, 0.01]]))
+    assert L.matrix_rank(a, atol=torch.tensor([0.05, 0.5])).tolist() == [2, 1]
+    assert L.matrix_rank(a, rtol=torch.tensor([0.05, 0.001])).tolist() == [2, 3]
+    assert L.matrix_rank(a, atol=torch.tensor([0.0, 0.5]), hermitian=True).tolist() == [3, 1]
 
 
 def test_maps_of_several_dimensions():

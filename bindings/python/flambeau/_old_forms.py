@@ -109,11 +109,13 @@ def _of_any_number(name):
     return at_least
 
 
-def view(self, *size, dtype=None):
+def view(self, *size, **named):
     """The same memory in another shape, or as another dtype."""
+    if named and "dtype" in named:
+        size = (named["dtype"],)
     if len(size) == 1 and size[0].__class__ is _dtype:
-        dtype = size[0]
-    return ops._view(self, *size) if dtype is None else api.view_dtype(self, dtype)
+        return api.view_dtype(self, size[0])
+    return ops._view(self, *size, **named)
 
 
 def norm(input, *args, out=None, **named):
