@@ -102,11 +102,6 @@ def resize_as_(input, the_template):
     return input.resize_as_(the_template)
 
 
-def constant_pad_nd(input, pad, value=0):
-    """Pads the last dimensions with one value."""
-    return ops.FUNCTIONAL["pad"](input, pad, "constant", value)
-
-
 def empty_permuted(size, physical_layout, *, requires_grad=False, **named):
     """A tensor whose dimensions lie in memory in the order given; its elements are not set."""
     order = list(physical_layout)

@@ -8,7 +8,7 @@ from ._tensor import Tensor
 
 _BY_MODULE = {
     "_copies": (
-        "alias_copy as_strided_copy constant_pad_nd detach_copy diagonal_copy empty_permuted "
+        "alias_copy as_strided_copy detach_copy diagonal_copy empty_permuted "
         "expand_copy fill narrow_copy nonzero_static permute_copy put resize_as_ select_copy "
         "slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy "
         "unbind_copy unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy "
