@@ -14,6 +14,11 @@ FLAM_FN double fading(double x, double least, double factor) {
 }
 FLAM_FN double silu(double x) { return fading(x, -150, sigmoid(x)); }
 FLAM_FN double gelu(double x) { return fading(x, -20, normal_cdf(x)); }
+FLAM_FN double gelu_slope(double x) {  // normal_cdf(x) + x * density, of one exponential
+  const double half = 0.5 * x * x, e = half > 150 ? 0 : exp(-half);
+  const double tail = 0.5 * e * erfc_scaled(__builtin_fabs(x) * 0x1.6a09e667f3bcdp-1);
+  return (x > 0 ? 1 - tail : tail) + x * (e * 0.39894228040143267794);
+}
 FLAM_FN double gelu_tanh(double x) {
   return fading(x, -20, sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x)));
 }
@@ -39,6 +44,9 @@ FLAM_FN float silu(float x) {
   return (x < 0 ? x * e : x) / (1 + e);
 }
 FLAM_FN float gelu(float x) { return x * normal_cdf(x); }
+FLAM_FN float gelu_slope(float x) {
+  return normal_cdf(x) + x * (expf(-0.5f * x * x) * 0.39894228040143267794f);
+}
 FLAM_FN float gelu_tanh(float x) {
   return x * sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x));
 }
@@ -52,6 +60,7 @@ FLAM_FN float tanhshrink(float x) {
 #else
 FLAM_FN float silu(float x) { return static_cast<float>(core::silu(x)); }
 FLAM_FN float gelu(float x) { return static_cast<float>(core::gelu(x)); }
+FLAM_FN float gelu_slope(float x) { return static_cast<float>(core::gelu_slope(x)); }
 FLAM_FN float gelu_tanh(float x) { return static_cast<float>(core::gelu_tanh(x)); }
 FLAM_FN float mish(float x) { return static_cast<float>(core::mish(x)); }
 FLAM_FN float tanhshrink(float x) { return static_cast<float>(core::tanhshrink(x)); }
@@ -59,6 +68,9 @@ FLAM_FN float tanhshrink(float x) { return static_cast<float>(core::tanhshrink(x
 
 FLAM_FN double silu(double x) { return x * sigmoid(x); }
 FLAM_FN double gelu(double x) { return x * normal_cdf(x); }
+FLAM_FN double gelu_slope(double x) {
+  return normal_cdf(x) + x * (::exp(-0.5 * x * x) * 0.39894228040143267794);
+}
 FLAM_FN double gelu_tanh(double x) {
   return x * sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x));
 }

@@ -47,10 +47,7 @@ struct Gelu {
   template <class V> FLAM_FN V operator()(V x) const { return gelu(x); }
 };
 struct GeluSlope {
-  template <class V> FLAM_FN V operator()(V dy, V x) const {
-    const V density = exp(V(-0.5) * x * x) * V(0.39894228040143267794);
-    return dy * (normal_cdf(x) + x * density);
-  }
+  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * gelu_slope(x); }
 };
 FLAM_MAP(kGelu, Gelu, FloatTypes);
 FLAM_MAP(kGeluSlope, GeluSlope, FloatTypes);

@@ -68,7 +68,7 @@ struct EmbeddingBackward {
   Tensors operator()(const Tensor& dy) const {
     const Tensor dw = zeros(sizes, dy.dtype(), dy.device());
     const Tensor rows = ravel(index), source = reshape(dy, Dims{rows.numel(), sizes[1]});
-    into(dw, "index_add_", Into::inplace, [&] { return index_add(dw, 0, rows, source, 1); });
+    into(dw, "index_add", Into::inplace, [&] { return index_add(dw, 0, rows, source, 1); });
     if (padding) zero_(select(dw, 0, *padding));
     return {Tensor(), dw};
   }

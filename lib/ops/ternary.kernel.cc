@@ -3,14 +3,25 @@
 
 #include <limits>
 
+#include "base/half.h"
 #include "kernels/map_loop.h"
 
 namespace flambeau::FLAM_TARGET {
 
+// By masks of bits: around a choice of values in memory the compiler would leave a branch.
 struct Where {
   using First = bool;
   template <class V> FLAM_FN V operator()(bool condition, V a, V b) const {
-    return condition ? a : b;
+    if constexpr (std::is_same_v<V, bool>) {
+      return (condition & a) | (!condition & b);
+    } else {
+      using Bits = std::conditional_t<
+          sizeof(V) == 8, uint64_t,
+          std::conditional_t<sizeof(V) == 4, uint32_t,
+                             std::conditional_t<sizeof(V) == 2, uint16_t, uint8_t>>>;
+      const Bits mask = Bits(0) - Bits(condition), other = bits_as<Bits>(b);
+      return bits_as<V>(Bits(other ^ (mask & (bits_as<Bits>(a) ^ other))));
+    }
   }
 };
 FLAM_MAP(kWhere, Where, AllTypes);
