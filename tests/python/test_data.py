@@ -129,6 +129,42 @@ def test_iterable(data):
         data.DataLoader(Count(), shuffle=True)
 
 
+def test_workers_of_an_iterable_take_turns(data):
+    class Span(data.IterableDataset):
+        def __init__(self, start, end):
+            self.start, self.end = start, end
+
+        def __iter__(self):
+            return iter(range(self.start, self.end))
+
+    def split(worker):
+        info = data.get_worker_info()
+        assert info.id == worker and info.num_workers == 2 and info.dataset is not whole
+        half = (whole.start + whole.end) // 2
+        info.dataset.start, info.dataset.end = (whole.start, half) if worker == 0 else (half, 10)
+
+    def workers_of(samples):
+        return data.get_worker_info().id, samples
+
+    whole = Span(3, 10)
+    assert list(data.DataLoader(whole, num_workers=2, batch_size=None)) == [
+        n for n in range(3, 10) for _ in range(2)
+    ]
+    loader = data.DataLoader(whole, 2, num_workers=2, worker_init_fn=split, collate_fn=workers_of)
+    expected = [(0, [3, 4]), (1, [6, 7]), (0, [5]), (1, [8, 9])]
+    assert list(loader) == expected and data.get_worker_info() is None
+    assert (whole.start, whole.end) == (3, 10)
+    running = iter(loader)
+    next(running)
+    other = data.DataLoader(whole, 2, num_workers=2, worker_init_fn=split, collate_fn=workers_of)
+    other.load_state_dict(loader.state_dict())
+    assert list(other) == list(running) == expected[1:]
+    short = data.DataLoader(
+        whole, 2, num_workers=2, worker_init_fn=split, collate_fn=workers_of, drop_last=True
+    )
+    assert list(short) == [expected[0], expected[1], expected[3]]
+
+
 def test_options_that_exclude_each_other(data):
     with pytest.raises(ValueError, match="mutually exclusive with shuffle"):
         data.DataLoader(Squares(), shuffle=True, sampler=[0])

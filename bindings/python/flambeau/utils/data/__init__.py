@@ -2,7 +2,8 @@
 
 from . import distributed
 from ._collate import default_collate, default_convert
-from .dataloader import DataLoader, get_worker_info
+from ._workers import get_worker_info
+from .dataloader import DataLoader
 from .dataset import (
     ChainDataset,
     ConcatDataset,

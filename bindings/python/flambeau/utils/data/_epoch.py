@@ -88,14 +88,14 @@ class Epoch:
             first = list(itertools.islice(lists, 1))
         return itertools.chain(first, lists)
 
-    def samples(self, loader, dataset):
-        """The samples of an iterable data set behind those of the batches that were delivered; the
-        last batch may have been short of some."""
+    def samples(self, loader, begin):
+        """The batches of an iterable data set, which `begin` starts upon, behind those that were
+        delivered."""
         with self._at_start(loader):
-            samples = iter(dataset)
-            for _ in itertools.islice(samples, self.delivered * (loader.batch_size or 1)):
+            batches = begin()
+            for _ in itertools.islice(batches, self.delivered):
                 pass
-        return samples
+        return batches
 
 
 def state_between_epochs():

@@ -18,28 +18,12 @@ from ..._callbacks import DROP, failed, keep, value_of
 from ..._gen import api
 from ._collate import default_collate, default_convert, pin
 from ._epoch import Epoch, state_between_epochs
+from ._workers import Turns, WorkerInfo, enter, entered, get_worker_info
 from .dataset import IterableDataset, TensorDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, _fresh_generator
 
 # ---- the data set as the library sees it
 # -------------------------------------------------------------------
-
-
-class WorkerInfo:
-    """What `get_worker_info()` tells inside a worker."""
-
-    __slots__ = ("id", "num_workers", "seed", "dataset")
-
-    def __init__(self, id, num_workers, seed, dataset):
-        self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
-
-
-_worker = threading.local()
-
-
-def get_worker_info():
-    """About the worker that this thread is; None elsewhere."""
-    return getattr(_worker, "info", None)
 
 
 class _Source:
@@ -82,10 +66,10 @@ class _Source:
             with self.lock:
                 number, self.count = self.count, self.count + 1
             self.threads.info = WorkerInfo(number, self.workers, self.seed + number, self.dataset)
-            _worker.info = self.threads.info
+            enter(self.threads.info)
             if self.init is not None:
                 self.init(number)
-        _worker.info = self.threads.info
+        enter(self.threads.info)
 
 
 @ffi.def_extern(name="flam_py_dataset_vtable_fetch")
@@ -211,21 +195,17 @@ class _NativeIterator(_Iterator):
 
 
 class _IterableIterator(_Iterator):
-    """Over an iterable data set, in the calling thread: its order is its own."""
+    """Over an iterable data set, in the calling thread."""
 
     def __init__(self, loader, epoch):
         super().__init__(loader, epoch)
-        self._samples = epoch.samples(loader, loader.dataset)
+        self._batches = epoch.samples(loader, lambda: Turns(loader, epoch.seed))
 
     def _fetch(self):
-        loader = self._loader
-        if loader.batch_size is None:
-            return loader.collate_fn(next(self._samples))
-        batch = list(itertools.islice(self._samples, loader.batch_size))
-        if not batch or len(batch) < loader.batch_size and loader.drop_last:
-            raise StopIteration
-        found = loader.collate_fn(batch)
-        return pin(found) if loader._pins else found
+        loader, batch = self._loader, next(self._batches)
+        with entered(self._batches.info):
+            found = loader.collate_fn(batch)
+        return pin(found) if loader._pins and loader.batch_size else found
 
 
 class _InfiniteNones:
@@ -391,7 +371,7 @@ class DataLoader:
         over the same data set with the same sampler and batch_size; num_workers may differ.
 
         Samplers and data sets have to draw from flambeau's generators; an iterable data set is run
-        through again up to the position."""
+        through again up to the position, with as many workers as before."""
         self._resumed = Epoch.of_state(state_dict, self)
         self._epoch = None
 
