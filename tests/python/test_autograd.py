@@ -280,3 +280,10 @@ def test_a_hook_tells_passes_apart(torch):
     assert len(set(passes)) == 3 and 0 not in passes
     assert reached == (True, False, False) and whole == (True, True, False)
     assert api.backward_pass() == 0 and not api.backward_reaches(b)
+
+
+def test_a_function_shows_what_its_context_has(torch):
+    function = torch.autograd.Function
+    for name in "save_for_backward", "mark_dirty", "mark_non_differentiable":
+        assert callable(getattr(function, name))
+    assert issubclass(function, torch.autograd.function.FunctionCtx)

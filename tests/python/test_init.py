@@ -90,3 +90,29 @@ def test_older_names_warn(torch, init, name):
     text = f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`"
     with pytest.warns(FutureWarning, match=text):
         getattr(init, name)(torch.empty(2, 2))
+
+
+def test_a_module_is_made_without_being_initialised(torch):
+    skip_init = torch.nn.utils.skip_init
+    before = torch.get_rng_state()
+    made = skip_init(torch.nn.Linear, 3, 2, dtype=torch.float64)
+    assert made.weight.shape == (2, 3) and made.weight.dtype is torch.float64
+    assert torch.get_rng_state().equal(before)
+    torch.nn.Linear(3, 2)
+    assert not torch.get_rng_state().equal(before)
+    with pytest.raises(RuntimeError, match="must support a 'device' arg"):
+        skip_init(torch.nn.ReLU)
+    with pytest.raises(RuntimeError, match="Expected a Module"):
+        skip_init(int)
+
+
+def test_weights_of_convolutions_in_another_order(torch):
+    nn = torch.nn
+    model = nn.Sequential(nn.Conv2d(8, 4, 3), nn.Sequential(nn.ConvTranspose2d(8, 4, 3)))
+    values = model[0].weight.clone()
+    convert = nn.utils.convert_conv2d_weight_memory_format
+    assert convert(model, torch.channels_last) is model
+    assert model[0].weight.stride() == (72, 1, 24, 8) and model[0].weight.equal(values)
+    assert model[1][0].weight.is_contiguous(memory_format=torch.channels_last)
+    deep = nn.utils.convert_conv3d_weight_memory_format(nn.Conv3d(8, 4, 3), torch.channels_last_3d)
+    assert deep.weight.stride() == (216, 1, 72, 24, 8)

@@ -162,3 +162,35 @@ def test_reference_spellings_of_older_and_newer_calls():
         torch.cat([t[:1], t[1:]], out=t)
     with pytest.raises(IndexError, match="no dimensions"):
         torch.roll(torch.tensor(1.0), 1, 0)
+
+
+def test_order_of_dimensions_in_memory():
+    assert torch.ones(2, 3).dim_order() == (0, 1) and torch.ones(2, 3).T.dim_order() == (1, 0)
+    nhwc = torch.ones(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    assert nhwc.dim_order(ambiguity_check=True) == (0, 2, 3, 1)
+    assert torch.ones(2, 3, 4).permute(2, 0, 1).dim_order() == (1, 2, 0)
+    assert torch.ones(2, 1, 4).permute(2, 1, 0).dim_order() == (2, 1, 0)
+    assert torch.ones(3).expand(2, 3).dim_order() == (0, 1) and torch.ones(()).dim_order() == ()
+    formats = [torch.contiguous_format, torch.channels_last]
+    assert torch.ones(2, 1, 3).dim_order(ambiguity_check=formats) == (0, 1, 2)
+    for t in torch.ones(2, 1, 3), torch.ones(1, 1), torch.ones(3).expand(2, 3):
+        with pytest.raises(RuntimeError, match="does not have unique dim order"):
+            t.dim_order(ambiguity_check=True)
+    with pytest.raises(TypeError, match="a bool or a list of memory formats"):
+        torch.ones(2).dim_order(ambiguity_check="yes")
+
+
+def test_adjoint():
+    t = torch.arange(6.0).reshape(1, 2, 3)
+    assert torch.adjoint(t).equal(t.mT) and t.adjoint().shape == (1, 3, 2)
+    with pytest.raises(RuntimeError, match="Got 1-D tensor"):
+        torch.ones(2).adjoint()
+
+
+def test_repeats_alone_are_numbers_of_elements():
+    repeats = torch.tensor([1, 0, 3], dtype=torch.int32)
+    found = torch.repeat_interleave(repeats, output_size=4)
+    assert found.tolist() == [0, 2, 2, 2] and found.dtype is torch.int32
+    assert torch.repeat_interleave(torch.ones(2, 2), repeats=2, dim=1).shape == (2, 4)
+    with pytest.raises(RuntimeError, match="only accept 1D vector"):
+        torch.repeat_interleave(torch.tensor(3))

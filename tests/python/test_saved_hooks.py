@@ -266,3 +266,28 @@ def test_values_that_were_packed_may_be_overwritten(torch, hooks):
     w.zero_()
     y.backward()
     assert x.grad.tolist() == [3, 4]
+
+
+def test_saved_values_may_be_written_where_that_is_allowed(torch, device):
+    allow = torch.autograd.graph.allow_mutation_on_saved_tensors
+    x = torch.tensor([0.3, 0.7], device=device, requires_grad=True)
+    with allow():
+        y = x.exp()
+        z = (y * y).sum()
+        y.mul_(0)
+        z.backward()
+        assert torch.allclose(x.grad, 2 * (2 * x).exp())
+        once = x.exp()
+        (slope,) = torch.autograd.grad((once * once).sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(slope.sum(), x)
+        assert torch.allclose(second, 4 * (2 * x).exp())
+        with pytest.raises(RuntimeError, match="cannot be nested"), allow():
+            pass
+        left = x.exp().sum()
+    with pytest.raises(AssertionError, match="backward outside"):
+        left.backward()
+    with allow() as copies:
+        freed = x.exp().sum()
+        copies.clear()
+        with pytest.raises(AssertionError):
+            freed.backward()

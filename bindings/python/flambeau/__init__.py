@@ -178,6 +178,9 @@ _LAZY = {
     "DisableTorchFunctionSubclass": "overrides",
     "UntypedStorage": "_storage",
     "TypedStorage": "_storage",
+    "from_file": "_storage",
+    "Event": "_streams",
+    "Stream": "_streams",
 }
 
 

@@ -272,7 +272,29 @@ def as_tensor(data, dtype=None, device=None):
     return tensor(data, dtype=dtype, device=device)
 
 
-asarray = as_tensor
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+    """`obj` as a tensor: over its memory where it can be (`copy=None`), always (False, else an
+    error), or never (True). A buffer without a dtype of its own is read as `dtype`."""
+    if isinstance(obj, Tensor) or _has_array(obj):
+        made = obj if isinstance(obj, Tensor) else from_numpy(_numpy_array(obj))
+    elif isinstance(obj, (bytes, bytearray, memoryview)):
+        made = frombuffer(obj, dtype=dtype or NAMES["uint8"])
+    else:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        made, copy = _from_sequence(obj, dtype, device), None
+    target = made.to(device, dtype)
+    if copy is False and target is not made:
+        what = "dtype" if target.dtype is not made.dtype else "device"
+        raise ValueError(
+            f"can't alias tensor with {what} '{getattr(made, what)}' into {what} "
+            f"'{getattr(target, what)}'."
+        )
+    if copy and target is made:
+        target = made.clone()
+    if requires_grad is False and target.requires_grad:
+        return target.detach()
+    return target.requires_grad_() if requires_grad and not target.requires_grad else target
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):

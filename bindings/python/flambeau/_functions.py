@@ -33,11 +33,11 @@ def numel(input):
 
 def typename(obj):
     """The name of a tensor's type, or of any object's class."""
-    return (
-        obj.type()
-        if isinstance(obj, Tensor)
-        else f"{type(obj).__module__}.{type(obj).__qualname__}"
-    )
+    if isinstance(obj, Tensor):
+        return obj.type()
+    name = getattr(obj, "__qualname__", None) or type(obj).__qualname__
+    module = getattr(obj, "__module__", None)
+    return name if module in (None, "builtins") else f"{module}.{name}"
 
 
 def get_default_dtype():

@@ -1,8 +1,10 @@
 """Methods of tensors, and functions, that stand on generated ones: torch's spellings with arguments
 that are Python's alone: flags before dimensions, rules of scatter, NumPy's results as tensors."""
 
+from ._factory import arange
 from ._gen import ops
 from ._tensor import Tensor
+from ._types import channels_last, memory_format
 
 
 def _by_flag(plain):
@@ -100,6 +102,76 @@ def _conjugate_transpose(self):
     return self.t()
 
 
+def adjoint(input):
+    """The transpose of the last two dimensions, as there are no complex numbers."""
+    if input.dim() == 1:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
+    return input.mT if input.dim() else input
+
+
+def dim_order(self, *, ambiguity_check=False):
+    """The dimensions from the one with the greatest steps in memory to the one with the least.
+    `ambiguity_check`: whether another order that fits too is an error, or the memory formats of
+    which just one must fit then."""
+    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if not isinstance(formats, list) or not all(isinstance(f, memory_format) for f in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    strides = self.stride()
+    equal = any(a == b for a, b in zip(strides, strides[1:]))
+    if ambiguity_check is not False and (equal or 1 in self.shape):
+        if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the "
+                "given memory formats."
+            )
+    if self.is_contiguous():
+        return tuple(range(self.dim()))
+    if self.dim() == 4 and self.is_contiguous(memory_format=channels_last):
+        return (0, 2, 3, 1)
+    order, unique = _by_steps(self.shape, strides)
+    if ambiguity_check and not unique:
+        raise RuntimeError("The tensor does not have unique dim order.")
+    return tuple(order)
+
+
+def _by_steps(shape, strides):
+    """torch's order of dimensions by falling steps, and whether steps decide it everywhere: of
+    equal ones the longer dimension is further out, a step of 0 leaves a dimension in its place."""
+
+    def further_in(a, b):
+        if not strides[a] or not strides[b] or (strides[a] == strides[b] and shape[a] <= shape[b]):
+            return None
+        return strides[a] < strides[b]
+
+    order, unique = [], True
+    for d in reversed(range(len(shape))):
+        at = len(order)
+        for i in reversed(range(len(order))):
+            known = further_in(order[i], d)
+            if known:
+                break
+            unique = unique and known is not None
+            at = at if known is None else i
+        order.insert(at, d)
+    return order[::-1], unique
+
+
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Every element, or every slice along `dim`, `repeats` times; of one tensor alone the number of
+    each element, as often as the element says."""
+    if repeats is not None:
+        return _repeat_interleave(input, repeats, dim, output_size=output_size)
+    if not isinstance(input, Tensor) or input.dim() != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    places = arange(input.numel(), device=input.device)
+    return _repeat_interleave(places, input, 0, output_size=output_size).to(input.dtype)
+
+
+_repeat_interleave = ops.TORCH["repeat_interleave"]
+
+
 def __array_wrap__(self, array, context=None, return_scalar=False):
     """Results of NumPy's functions of tensors are tensors."""
     from ._factory import from_numpy
@@ -111,9 +183,13 @@ METHODS = {
     **{"is_set_to": is_set_to, "put_": put_, "scatter": scatter, "scatter_": scatter_},
     **{"polygamma": polygamma, "polygamma_": polygamma_, "tensor_split": tensor_split},
     **{name: _MOMENTS[name] for name in ("std", "var")},
-    "__array_wrap__": __array_wrap__,
+    **{"__array_wrap__": __array_wrap__, "adjoint": adjoint, "dim_order": dim_order},
 }
-FUNCTIONS = {"scatter": scatter, "tensor_split": tensor_split, **_MOMENTS}
+FUNCTIONS = {
+    **{"adjoint": adjoint, "repeat_interleave": repeat_interleave, "scatter": scatter},
+    "tensor_split": tensor_split,
+    **_MOMENTS,
+}
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 Tensor.H = property(_conjugate_transpose)

@@ -1,6 +1,7 @@
-"""Functions around saved values, as `with` blocks: `saved_tensors_hooks`, `save_on_cpu`, and
-`disable_saved_tensors_hooks`, which forbids them."""
+"""Functions around saved values, as `with` blocks: `saved_tensors_hooks`, `save_on_cpu`,
+`allow_mutation_on_saved_tensors`, and `disable_saved_tensors_hooks`, which forbids them."""
 
+import contextlib
 import functools
 
 from .._call import _fast, ffi
@@ -107,3 +108,52 @@ class disable_saved_tensors_hooks:
                 return function(*args, **kwargs)
 
         return disabled
+
+
+class _Copies:
+    """What an `allow_mutation_on_saved_tensors` block has copied."""
+
+    def __init__(self):
+        self._kept = {}
+
+    def keep(self, tensor):
+        """A copy, and the key under which it is; one for all that save the same values."""
+        key = tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype, tensor._version
+        found = self._kept.get(key)
+        if found is None:
+            # The tensor stays alive: its memory is the key.
+            found = self._kept[key] = tensor.detach(), tensor.detach().clone()
+        return key
+
+    def find(self, key):
+        if key not in self._kept:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
+                "which the graph was originally recorded."
+            )
+        return self._kept[key][1]
+
+    def clear(self):
+        """Frees the copies; backward passes of the block fail from now on."""
+        self._kept.clear()
+
+
+_mutation_allowed = False
+
+
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors():
+    """Inside, tensors that operations saved for backward may be written in place, and backward uses
+    the values from before. Every saved tensor is copied at once, which costs its memory again.
+    The backward pass has to be inside too."""
+    global _mutation_allowed
+    if _mutation_allowed:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    copies = _Copies()
+    with saved_tensors_hooks(copies.keep, copies.find):
+        _mutation_allowed = True
+        try:
+            yield copies
+        finally:
+            copies.clear()
+            _mutation_allowed = False

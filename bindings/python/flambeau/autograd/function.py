@@ -107,7 +107,7 @@ def _release_saved(user):
     value_of(user)[1]._saved = None
 
 
-class Function:
+class Function(FunctionCtx):
     """Subclass with static `forward(ctx, ...)` and `backward(ctx, *grads)`; use it through
     `apply`."""
 
@@ -152,7 +152,8 @@ def _context(cls):
 
 
 def _methods(cls):
-    return {name for base in cls.__mro__ if base not in (Function, object) for name in vars(base)}
+    ours = Function, FunctionCtx, object
+    return {name for base in cls.__mro__ if base not in ours for name in vars(base)}
 
 
 def _record(cls, ctx, inputs, outputs):

@@ -6,11 +6,17 @@ import threading
 from .._call import _fast, _text, ffi
 from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
 from .._gen import api
-from ._saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from ._saved import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 
 __all__ = [
     "Node",
     "RemovableHandle",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "register_multi_grad_hook",
     "save_on_cpu",
@@ -144,7 +150,7 @@ def register_accumulated_hook(tensor, function):
     return RemovableHandle(api.tensor_register_post_accumulate_grad_hook(tensor, made))
 
 
-class _Together:
+class _MultiHandle:
     """Hooks of several tensors that are removed as one."""
 
     def __init__(self, handles):
@@ -186,4 +192,6 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         if complete:
             fn(found[1] if mode == "all" else grad)
 
-    return _Together([register_hook(t, functools.partial(seen, i)) for i, t in enumerate(tensors)])
+    return _MultiHandle(
+        [register_hook(t, functools.partial(seen, i)) for i, t in enumerate(tensors)]
+    )

@@ -1,11 +1,36 @@
 """Initialisers: each writes into its tensor without being recorded, and returns it."""
 
+import contextlib
 import functools
 import math
+import threading
 import warnings
 
 from .. import empty_like, where
 from ..autograd import no_grad
+
+_skips = threading.local()
+
+
+@contextlib.contextmanager
+def skipped():
+    """Inside, initialisers of this thread write nothing."""
+    _skips.on = True
+    try:
+        yield
+    finally:
+        _skips.on = False
+
+
+def _initialiser(function):
+    """Decorates a function that writes into its tensor without being recorded."""
+    write = no_grad()(function)
+
+    @functools.wraps(function)
+    def initialise(tensor, *args, **named):
+        return tensor if getattr(_skips, "on", False) else write(tensor, *args, **named)
+
+    return initialise
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -51,19 +76,19 @@ def _calculate_correct_fan(tensor, mode):
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 
-@no_grad()
+@_initialiser
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Uniform in [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
-@no_grad()
+@_initialiser
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal with `mean` and `std`."""
     return tensor.normal_(mean, std, generator=generator)
 
 
-@no_grad()
+@_initialiser
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal cut to [a, b]: what falls outside is drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -100,7 +125,7 @@ def _from_uniform(tensor, mean, std, a, b, generator):
     return empty_like(tensor).uniform_(generator=generator) > density
 
 
-@no_grad()
+@_initialiser
 def constant_(tensor, val):
     """Every element `val`."""
     return tensor.fill_(val)
@@ -116,7 +141,7 @@ def zeros_(tensor):
     return constant_(tensor, 0.0)
 
 
-@no_grad()
+@_initialiser
 def eye_(tensor):
     """The identity matrix."""
     if tensor.dim() != 2:
@@ -126,7 +151,7 @@ def eye_(tensor):
     return tensor.copy_(eye(*tensor.shape))
 
 
-@no_grad()
+@_initialiser
 def dirac_(tensor, groups=1):
     """Convolution weights that keep as many channels as they can."""
     if tensor.dim() not in (3, 4, 5):
@@ -142,7 +167,7 @@ def dirac_(tensor, groups=1):
     return tensor
 
 
-@no_grad()
+@_initialiser
 def orthogonal_(tensor, gain=1, generator=None):
     """Rows or columns orthogonal and of length `gain`, with everything past the first dimension
     taken as one. Source: Saxe et al., 2013, arXiv 1312.6120."""
@@ -171,7 +196,7 @@ def _orthonormal(columns):
     return found
 
 
-@no_grad()
+@_initialiser
 def sparse_(tensor, sparsity, std=0.01, generator=None):
     """Normal with deviation `std`, and a share `sparsity` of every column 0."""
     if tensor.dim() != 2:
@@ -186,7 +211,7 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     return tensor
 
 
-@no_grad()
+@_initialiser
 def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Uniform in +-gain sqrt(6 / (fan_in + fan_out)). Source: Glorot and Bengio, 2010."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
@@ -194,14 +219,14 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-@no_grad()
+@_initialiser
 def xavier_normal_(tensor, gain=1.0, generator=None):
     """Normal with deviation gain sqrt(2 / (fan_in + fan_out)). Source: Glorot and Bengio, 2010."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return tensor.normal_(0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator=generator)
 
 
-@no_grad()
+@_initialiser
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Uniform in +-gain sqrt(3 / fan). Source: He et al., 2015, arXiv 1502.01852."""
     if 0 in tensor.shape:
@@ -215,7 +240,7 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-@no_grad()
+@_initialiser
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Normal with deviation gain / sqrt(fan). Source: He et al., 2015, arXiv 1502.01852."""
     if 0 in tensor.shape:

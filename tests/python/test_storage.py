@@ -1,0 +1,68 @@
+"""Storages, tensors over memory and files of others: `asarray`, `from_file`, `TypedStorage`."""
+
+import flambeau as torch
+import numpy as np
+import pytest
+
+
+def test_asarray_shares_copies_or_refuses():
+    array = np.arange(4.0)
+    t = torch.asarray(array)
+    t[0] = 7
+    assert array[0] == 7 and t.dtype is torch.float64
+    torch.asarray(array, copy=True)[0] = 9
+    assert array[0] == 7 and torch.asarray(t) is t and torch.asarray(t, copy=False) is t
+    assert torch.asarray(array, dtype=torch.float32).dtype is torch.float32
+    assert torch.asarray([1, 2], copy=True).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="can't alias tensor with dtype 'torch.float64'"):
+        torch.asarray(array, dtype=torch.float32, copy=False)
+    with pytest.raises(ValueError, match="can't alias arbitrary sequence"):
+        torch.asarray([1, 2], copy=False)
+    assert torch.asarray(bytearray(b"\0\0\x80?"), dtype=torch.float32).tolist() == [1.0]
+    assert torch.asarray(b"ab").dtype is torch.uint8
+
+
+def test_asarray_keeps_or_drops_the_history():
+    leaf = torch.ones(2, requires_grad=True)
+    assert torch.asarray(leaf) is leaf
+    assert torch.asarray(leaf, copy=True).grad_fn.name() == "CloneBackward0"
+    assert not torch.asarray(leaf, requires_grad=False).requires_grad
+    assert torch.asarray([1.0], requires_grad=True).is_leaf
+
+
+def test_from_file(tmp_path):
+    path = tmp_path / "values"
+    path.write_bytes(np.arange(4, dtype=np.float32).tobytes())
+    own = torch.from_file(str(path), shared=False, size=3)
+    own[0] = 5
+    assert own.tolist() == [5, 1, 2] and np.fromfile(path, dtype=np.float32)[0] == 0
+    shared = torch.from_file(str(path), shared=True, size=6)
+    shared[4] = 9
+    assert np.fromfile(path, dtype=np.float32).tolist() == [0, 1, 2, 3, 9, 0]
+    made = torch.from_file(str(tmp_path / "new"), shared=True, size=2, dtype=torch.int64)
+    assert made.dtype is torch.int64 and (tmp_path / "new").stat().st_size == 16
+    assert torch.from_file(str(path), size=0).shape == (0,)
+    with pytest.raises(RuntimeError, match="has 24 bytes, and 7 elements"):
+        torch.from_file(str(path), size=7)
+    with pytest.raises(RuntimeError, match="unable to open file .*No such file"):
+        torch.from_file(str(tmp_path / "none"), size=1)
+
+
+def test_storages_of_their_own():
+    assert torch.TypedStorage(5, dtype=torch.float64).nbytes() == 40
+    assert torch.TypedStorage([1, 2], dtype=torch.int32).tolist() == [1, 2]
+    assert torch.TypedStorage(3).dtype is torch.float32 and len(torch.UntypedStorage(3)) == 3
+    assert repr(torch.UntypedStorage([1, 2])) == (
+        " 1\n 2\n[torch.storage.UntypedStorage(device=cpu) of size 2]"
+    )
+    part = torch.tensor([1.0, 2.0])[1:]
+    assert part.storage().tolist() == [1, 2]
+    assert part.untyped_storage().tolist() == [0, 0, 128, 63, 0, 0, 0, 64]
+    assert torch.is_storage(part.storage()) and torch.is_storage(torch.UntypedStorage())
+
+
+def test_names_of_types():
+    assert torch.typename(torch.ones(1)) == "torch.FloatTensor"
+    assert torch.typename(torch.nn.Parameter).endswith("nn.parameter.Parameter")
+    assert torch.typename(torch.nn.Linear(1, 1)).endswith("linear.Linear")
+    assert torch.typename(3) == "int" and torch.typename(len) == "len"
