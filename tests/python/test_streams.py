@@ -22,7 +22,7 @@ event.record(stream)
 event.synchronize()
 assert event.query() and x.tolist() == [2] * 4
 later = torch.Event("cuda:1", enable_timing=True)
-later.record()
+later.record(stream)
 later.synchronize()
 assert event.elapsed_time(later) >= 0 and torch.Event().device == torch.device("cuda")
 """
