@@ -258,3 +258,60 @@ def test_one_vector(torch, nn):
     assert net[1].weight.tolist() == [[6, 7]] and net[1].bias.tolist() == [8]
     with pytest.raises(TypeError, match="expected torch.Tensor"):
         nn.utils.vector_to_parameters([1.0], net.parameters())
+
+
+MAPS = ["matrix_exp", "cayley", "householder"]
+
+
+@pytest.mark.parametrize("orthogonal_map", MAPS)
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 5, 3)])
+def test_orthogonal(torch, nn, orthogonal_map, shape):
+    module = nn.Module()
+    module.weight = nn.Parameter(torch.randn(shape, dtype=torch.float64))
+    nn.utils.parametrizations.orthogonal(module, "weight", orthogonal_map)
+
+    def is_orthogonal():
+        w = module.weight if shape[-2] >= shape[-1] else module.weight.mT
+        return torch.allclose(w.mT @ w, torch.eye(w.shape[-1], dtype=w.dtype), atol=1e-12)
+
+    assert is_orthogonal()
+    target = torch.linalg.qr(torch.randn(max(shape[-2:]), min(shape[-2:]), dtype=torch.float64)).Q
+    target = target if shape[-2] >= shape[-1] else target.mT
+    module.weight = target.expand(shape)
+    assert torch.allclose(module.weight, target)
+    start = torch.randn(shape, dtype=torch.float64)
+    optimizer = torch.optim.SGD(module.parameters(), 0.1)
+    losses = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = (module.weight - start).square().sum()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] and is_orthogonal()
+    again = nn.Module()
+    again.weight = nn.Parameter(torch.randn(shape, dtype=torch.float64))
+    nn.utils.parametrizations.orthogonal(again, "weight", orthogonal_map)
+    again.load_state_dict(module.state_dict())
+    assert again.weight.equal(module.weight)
+
+
+def test_orthogonal_without_a_base(torch, nn):
+    target = torch.linalg.qr(torch.randn(5, 3)).Q
+    layer = nn.utils.parametrizations.orthogonal(
+        nn.Linear(3, 5), orthogonal_map="householder", use_trivialization=False
+    )
+    layer.weight = target
+    assert torch.allclose(layer.weight, target, atol=1e-6)
+    assert torch.autograd.gradcheck(
+        layer.parametrizations.weight[0], torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    )
+    other = nn.utils.parametrizations.orthogonal(
+        nn.Linear(3, 3), orthogonal_map="cayley", use_trivialization=False
+    )
+    with pytest.raises(NotImplementedError, match="not possible to assign"):
+        other.weight = torch.eye(3)
+    with pytest.raises(ValueError, match="orthogonal_map has to be one of"):
+        nn.utils.parametrizations.orthogonal(nn.Linear(3, 3), orthogonal_map="qr")
+    with pytest.raises(ValueError, match="Expected a matrix"):
+        nn.utils.parametrizations.orthogonal(nn.Linear(3, 3), "bias")

@@ -49,6 +49,11 @@ class Gamma(ExponentialFamily):
         scaled = torch.xlogy(a, self.rate) + torch.xlogy(a - 1, value)
         return scaled - self.rate * value - torch.lgamma(a)
 
+    def cdf(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return torch.special.gammainc(self.concentration, self.rate * value)
+
     def entropy(self):
         a = self.concentration
         return a - self.rate.log() + torch.lgamma(a) + (1 - a) * torch.digamma(a)

@@ -12,13 +12,6 @@ from .distribution import Distribution, broadcast
 from .gamma import Beta
 
 
-def multigammaln(a, p):
-    """The logarithm of the multivariate gamma function."""
-    halves = torch.arange(p, dtype=a.dtype, device=a.device) / 2
-    terms = torch.lgamma(a.unsqueeze(-1) - halves).sum(-1)
-    return terms + p * (p - 1) / 4 * math.log(math.pi)
-
-
 class LKJCholesky(Distribution):
     """Factors of `dim` x `dim` correlation matrices with a density proportional to
     det ** (concentration - 1)."""
@@ -65,5 +58,5 @@ class LKJCholesky(Distribution):
         rows = torch.arange(n - 2, -1, -1, dtype=a.dtype, device=a.device)
         found = ((2 * (a - 1).unsqueeze(-1) + rows) * diagonal.log()).sum(-1)
         whole = a + 0.5 * (n - 1)
-        volume = multigammaln(whole - 0.5, n - 1) - torch.lgamma(whole) * (n - 1)
+        volume = torch.special.multigammaln(whole - 0.5, n - 1) - torch.lgamma(whole) * (n - 1)
         return found - (0.5 * (n - 1) * math.log(math.pi) + volume)

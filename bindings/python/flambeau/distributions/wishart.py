@@ -11,7 +11,6 @@ import flambeau as torch
 from . import constraints
 from .exp_family import ExponentialFamily
 from .gamma import Chi2
-from .lkj_cholesky import multigammaln
 from .multivariate_normal import HasScaleMatrix, chosen, factor
 
 _TRIES = 10  # for a sample that rounding made singular
@@ -104,7 +103,9 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         nu, n = self.df, self._event_shape[-1]
-        size = nu * (n * math.log(2) / 2 + self._half_log_det()) + multigammaln(nu / 2, n)
+        size = nu * (n * math.log(2) / 2 + self._half_log_det()) + torch.special.multigammaln(
+            nu / 2, n
+        )
         shape = torch.broadcast_shapes(tuple(self._tril.shape), tuple(value.shape))
         solved = torch.cholesky_solve(value.expand(shape), self._tril.expand(shape))
         trace = solved.diagonal(dim1=-2, dim2=-1).sum(-1)
@@ -116,7 +117,7 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
         halves = torch.arange(n, dtype=nu.dtype, device=nu.device) / 2
         slopes = torch.digamma((nu / 2).unsqueeze(-1) - halves).sum(-1)
         size = (n + 1) * (n * math.log(2) / 2 + self._half_log_det())
-        return size + multigammaln(nu / 2, n) - (nu - n - 1) / 2 * slopes + nu * n / 2
+        return size + torch.special.multigammaln(nu / 2, n) - (nu - n - 1) / 2 * slopes + nu * n / 2
 
     @property
     def _natural_params(self):
@@ -126,7 +127,7 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
         n = self._event_shape[-1]
         half = y + (n + 1) / 2
         log_det = torch.linalg.slogdet(-2 * x).logabsdet
-        return half * (n * math.log(2) - log_det) + multigammaln(half, n)
+        return half * (n * math.log(2) - log_det) + torch.special.multigammaln(half, n)
 
     def _shown_parameters(self):
         return [self._name, "df"]

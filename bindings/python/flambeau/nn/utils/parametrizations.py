@@ -1,5 +1,6 @@
-"""Ready-made parametrizations: weight norm and spectral norm."""
+"""Ready-made parametrizations: weight norm, spectral norm and orthogonal matrices."""
 
+from ... import allclose, cat, eye, finfo, geqrf, linalg, randn, where, zeros_like
 from ..._tensor import Tensor
 from ...autograd import no_grad
 from ..modules import Module
@@ -94,4 +95,109 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
         dim = int("ConvTranspose" in type(module).__name__)
     made = _SpectralNorm(weight, n_power_iterations, dim, eps)
     parametrize.register_parametrization(module, name, made)
+    return module
+
+
+_MAPS = "matrix_exp", "cayley", "householder"
+
+
+class _Orthogonal(Module):
+    """A matrix with orthonormal columns, or rows where it is wide: of a skew-symmetric one the
+    exponential or the Cayley transform, or a product of reflections; with `base`, times a fixed
+    one, so that the start can be any. Source: Lezcano-Casado 2019, arXiv 1909.09501."""
+
+    def __init__(self, weight, orthogonal_map, use_trivialization=True):
+        super().__init__()
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, x):
+        wide = x.size(-2) < x.size(-1)
+        x = x.mT if wide else x
+        q = self._reflected(x) if self.orthogonal_map == "householder" else self._turned(x)
+        if hasattr(self, "base"):
+            q = self.base @ q
+        return q.mT if wide else q
+
+    def _turned(self, x):
+        n, k = x.shape[-2:]
+        x = x.tril()
+        x = cat([x, x.new_zeros((*x.shape[:-1], n - k))], -1) if n != k else x
+        skew = x - x.mT
+        if self.orthogonal_map == "matrix_exp":
+            q = linalg.matrix_exp(skew)
+        else:
+            one = eye(n, dtype=x.dtype, device=x.device)
+            q = linalg.solve(one - 0.5 * skew, one + 0.5 * skew)
+        return q[..., :k]
+
+    def _reflected(self, x):
+        a = x.tril(-1)
+        q = linalg.householder_product(a, 2 / (1 + (a * a).sum(-2)))
+        # The diagonal holds the columns' signs.
+        return q * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+
+    @no_grad()
+    def right_inverse(self, q):
+        if q.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "
+                f"shape {q.shape}."
+            )
+        given, wide = q, q.size(-2) < q.size(-1)
+        q = q.mT if wide else q
+        n, k = q.shape[-2:]
+        if not hasattr(self, "base"):
+            return self._reflections(q, wide)
+        if n != k:
+            q = cat([q, randn((*q.shape[:-1], n - k), dtype=q.dtype, device=q.device)], -1)
+        self.base = q.clone() if n == k and _is_orthogonal(q) else _made_orthogonal(q)
+        start = zeros_like(given)
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return start
+
+    def _reflections(self, q, wide):
+        if self.orthogonal_map != "householder":
+            raise NotImplementedError(
+                "It is not possible to assign to the matrix exponential or the Cayley "
+                "parametrizations when use_trivialization=False."
+            )
+        a, tau = geqrf(q)
+        signs = a.diagonal(dim1=-2, dim2=-1).sign()
+        a.diagonal(dim1=-2, dim2=-1).copy_(where(tau == 0, -signs, signs))
+        return a.mT if wide else a
+
+
+def _is_orthogonal(q):
+    n = q.size(-1)
+    one = eye(n, dtype=q.dtype, device=q.device)
+    return allclose(q.mT @ q, one.expand(q.shape), atol=10 * n * finfo(q.dtype).eps)
+
+
+def _made_orthogonal(a):
+    """The Q of a QR decomposition whose R has a positive diagonal."""
+    q, r = linalg.qr(a)
+    return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+    """Makes a weight orthogonal. `orthogonal_map`: "matrix_exp" (the default of square ones),
+    "cayley" or "householder" (of the others)."""
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(
+            f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
+        )
+    if orthogonal_map is None:
+        orthogonal_map = "matrix_exp" if weight.size(-2) == weight.size(-1) else "householder"
+    if orthogonal_map not in _MAPS:
+        raise ValueError(
+            'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: '
+            f"{orthogonal_map}"
+        )
+    made = _Orthogonal(weight, orthogonal_map, use_trivialization)
+    parametrize.register_parametrization(module, name, made, unsafe=True)
     return module
