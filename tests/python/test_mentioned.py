@@ -114,3 +114,64 @@ def test_private_helpers_that_programs_call(torch):
         torch._check(False, lambda: "wrong")
     with pytest.raises(TypeError, match="cond must be a bool"):
         torch._check(1)
+
+
+def test_devices_that_hold_no_tensors(torch):
+    meta = torch.device("meta")
+    assert (
+        meta == torch.device("meta") and meta != torch.device("cpu") and meta != torch.device("mps")
+    )
+    assert torch.ones(1).device != meta and isinstance(meta, torch.device)
+    assert repr(torch.device("mps:1")) == "device(type='mps', index=1)"
+    assert {meta: 1}[torch.device("meta")] == 1 and pickle.loads(pickle.dumps(meta)) == meta
+    for use in (
+        lambda: torch.zeros(2, device="meta"),
+        lambda: torch.ones(2).to(meta),
+        lambda: torch.nn.Linear(2, 2).to("meta"),
+        lambda: torch.set_default_device("meta"),
+        lambda: meta.__enter__(),
+    ):
+        with pytest.raises(NotImplementedError, match="device 'meta' is unsupported"):
+            use()
+
+
+def test_limits_of_foreign_dtypes(torch):
+    limits = torch.finfo(torch.float8_e4m3fn)
+    assert (limits.max, limits.eps, limits.bits) == (448.0, 0.125, 8)
+    assert torch.finfo(torch.complex64).max == torch.finfo(torch.float32).max
+    with pytest.raises(TypeError, match="requires a floating point input type"):
+        torch.finfo(torch.uint16)
+
+
+def test_modules_for_several_ranks(torch):
+    from flambeau.distributed._functional_collectives import wait_tensor
+    from flambeau.distributed.device_mesh import init_device_mesh
+    from flambeau.distributed.fsdp import FullyShardedDataParallel
+    from flambeau.distributed.tensor import DTensor, Replicate, Shard
+    from flambeau.distributed.tensor.placement_types import Placement
+
+    x = torch.ones(2)
+    assert not isinstance(x, DTensor) and wait_tensor(x) is x
+    assert Shard(0) == Shard(0) != Shard(1) and isinstance(Replicate(), Placement)
+    assert Shard(1).is_shard(1) and not Shard(1).is_replicate()
+    for use in (
+        lambda: init_device_mesh("cpu", (2,)),
+        lambda: FullyShardedDataParallel(torch.nn.Linear(1, 1)),
+        lambda: torch.distributed.rpc.init_rpc("x"),
+        lambda: torch.distributed.checkpoint.state_dict.get_model_state_dict(None),
+        lambda: torch.cuda.CUDAGraph(),
+        lambda: torch.cuda.make_graphed_callables(None, None),
+    ):
+        with pytest.raises(NotImplementedError, match="is unsupported: "):
+            use()
+    assert not torch.cuda.is_current_stream_capturing()
+
+
+def test_hints_of_a_module_can_be_read(torch):
+    import typing
+
+    class Own(torch.nn.Module):
+        width: int = 3
+
+    hints = typing.get_type_hints(Own)
+    assert hints["width"] is int and "forward" in hints and hints["training"] is bool

@@ -1,6 +1,7 @@
 """`torch._custom_ops`, the older spelling of `torch.library`: packages import it; what it gave to
 functions that describe results without computing them is unsupported."""
 
-from .library import _refused
+from . import _refused
+from .library import _WHY
 
-get_ctx = _refused("get_ctx")
+get_ctx = _refused.function("torch._custom_ops", "get_ctx", _WHY)

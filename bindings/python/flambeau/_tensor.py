@@ -428,7 +428,7 @@ class Tensor(metaclass=_TensorMeta):
                 dtype = value
             elif value.__class__ is type:
                 dtype = dtype_of(value)
-            elif value.__class__ is device_type or isinstance(value, str):
+            elif isinstance(value, (device_type, str)):
                 device = value
             elif isinstance(value, Tensor):
                 device, dtype = value.device, value.dtype

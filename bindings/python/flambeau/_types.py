@@ -134,6 +134,9 @@ def _dtype_named(name):
 
 _DEVICE_TYPES = {"cpu": 1, "cuda": 2, "sim": 12}
 _DEVICE_NAMES = {code: name for name, code in _DEVICE_TYPES.items()}
+_FOREIGN_DEVICES = (
+    "meta mps xpu hip hpu xla ipu mtia maia ve vulkan fpga lazy privateuseone".split()
+)
 
 
 class device:
@@ -143,9 +146,8 @@ class device:
     __slots__ = ("type", "index", "_code")
 
     def __new__(cls, type="cpu", index=None):
-        if type.__class__ is cls:
+        if isinstance(type, device):
             return type
-        self = object.__new__(cls)
         if type.__class__ is int:
             type, index = "cuda", type
         elif not isinstance(type, str):
@@ -163,10 +165,13 @@ class device:
             if not tail.isdigit():
                 raise RuntimeError(f"Invalid device string: '{type}:{tail}'")
             index = int(tail)
+        if type in _FOREIGN_DEVICES:
+            return _ForeignDevice._of(type, index)
         if type not in _DEVICE_TYPES:
             raise RuntimeError(
                 f"Expected one of cpu, cuda, sim device type at start of device string: {type}"
             )
+        self = object.__new__(cls)
         self.type, self.index = type, index
         self._code = _DEVICE_TYPES[type] << 16 | (0 if index is None else index + 1)
         return self
@@ -200,6 +205,38 @@ class device:
         from . import _default_device
 
         _default_device.pop()
+
+
+class _ForeignDevice(device):
+    """A device of torch's that holds no tensors here: programs compare with it. Its number in the
+    ABI is what every use asks for, and that fails."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _of(cls, type, index):
+        self = object.__new__(cls)
+        self.type, self.index = type, index
+        return self
+
+    @property
+    def _code(self):
+        from ._errors import UnsupportedError
+
+        raise UnsupportedError(
+            f"device {str(self)!r} is unsupported: flambeau's tensors are on cpu, cuda or sim"
+        )
+
+    def __eq__(self, other):
+        if not isinstance(other, device):
+            return NotImplemented
+        return (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __enter__(self):
+        return self._code
 
 
 _devices = {}
@@ -308,6 +345,10 @@ _FLOATS = {  # bits, eps, smallest normal, max, smallest subnormal, decimal digi
     float64: (64, 2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023, 2.0**-1074, 1e-15),
     float16: (16, 2.0**-10, 2.0**-14, 65504.0, 2.0**-24, 1e-03),
     bfloat16: (16, 2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 2.0**-133, 1e-02),
+    NAMES["float8_e4m3fn"]: (8, 2.0**-3, 2.0**-6, 448.0, 2.0**-9, 1.0),
+    NAMES["float8_e4m3fnuz"]: (8, 2.0**-3, 2.0**-7, 240.0, 2.0**-10, 1.0),
+    NAMES["float8_e5m2"]: (8, 2.0**-2, 2.0**-14, 57344.0, 2.0**-16, 1.0),
+    NAMES["float8_e5m2fnuz"]: (8, 2.0**-2, 2.0**-15, 57344.0, 2.0**-17, 1.0),
 }
 
 
@@ -315,6 +356,7 @@ class finfo:
     """Numerical limits of a floating dtype."""
 
     def __init__(self, type=float32):
+        type = type.to_real()  # of a complex dtype, its parts' limits
         if type not in _FLOATS:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "

@@ -5,8 +5,8 @@ torch needs for its compiler (fake results, schemas) is accepted and kept, and n
 
 import inspect
 
+from . import _refused
 from . import ops as _ops
-from ._errors import UnsupportedError
 from ._tensor import Tensor
 from .autograd import no_grad
 from .autograd.function import Function
@@ -160,20 +160,10 @@ def register_vmap(op, func=None, /, *, lib=None):
     return func if func is not None else lambda found: found
 
 
-def _refused(name):
-    def refuse(*args, **kwargs):
-        raise UnsupportedError(
-            f"torch.library.{name} is unsupported: flambeau has no dispatcher and no compiler; "
-            "define the operation with torch.library.custom_op"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Unsupported: see this module."
-    return refuse
-
-
-Library = _refused("Library")
-define = _refused("define")
-impl = _refused("impl")
-triton_op = _refused("triton_op")
-wrap_triton = _refused("wrap_triton")
+_WHY = (
+    "flambeau has no dispatcher and no compiler; define the operation with torch.library.custom_op"
+)
+Library, define, impl, triton_op, wrap_triton = (
+    _refused.function("torch.library", name, _WHY)
+    for name in ("Library", "define", "impl", "triton_op", "wrap_triton")
+)

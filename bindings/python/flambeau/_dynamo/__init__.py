@@ -43,11 +43,11 @@ def graph_break(msg=""):
     """Where a compiler would stop."""
 
 
-def mark_dynamic(t, index, *, min=None, max=None):
+def mark_dynamic(t, index=None, *, min=None, max=None):
     """Says that a size varies; every size may."""
 
 
-maybe_mark_dynamic = mark_static = mark_dynamic
+maybe_mark_dynamic = mark_static = mark_static_address = mark_dynamic
 
 
 def optimize(backend="inductor", *, nopython=False, **settings):

@@ -1,7 +1,7 @@
 """`torch.ao.quantization`: the markers that models contain do what they do in a model that is not
 quantized, nothing; quantizing is unsupported and says so."""
 
-from .._errors import UnsupportedError
+from .. import _refused
 from ..nn.modules.module import Module
 
 
@@ -24,12 +24,8 @@ class DeQuantStub(QuantStub):
 def __getattr__(name):
     if name.startswith("_"):
         raise AttributeError(f"module 'torch.ao.quantization' has no attribute '{name}'")
-
-    def refuse(*args, **kwargs):
-        raise UnsupportedError(
-            f"torch.ao.quantization.{name} is unsupported: flambeau has no quantized tensors; use "
-            "the model in bfloat16 or float16"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    return refuse
+    return _refused.function(
+        "torch.ao.quantization",
+        name,
+        "flambeau has no quantized tensors; use the model in bfloat16 or float16",
+    )

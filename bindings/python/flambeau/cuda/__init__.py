@@ -171,6 +171,11 @@ _LAZY = {
     "set_rng_state": "random",
     "get_rng_state_all": "random",
     "set_rng_state_all": "random",
+    "CUDAGraph": "graphs",
+    "graph": "graphs",
+    "graph_pool_handle": "graphs",
+    "is_current_stream_capturing": "graphs",
+    "make_graphed_callables": "graphs",
 }
 
 

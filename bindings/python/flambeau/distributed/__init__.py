@@ -4,6 +4,7 @@ one rank is refused when the group is made.
 Programs written for several processes run on one of them unchanged, which is how they are written
 and debugged."""
 
+from . import _mentioned
 from ._collectives import (
     ReduceOp,
     Work,
@@ -81,3 +82,5 @@ __all__ = [
     "scatter",
     "scatter_object_list",
 ]
+
+_mentioned.install()

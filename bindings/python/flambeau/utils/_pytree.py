@@ -15,6 +15,27 @@ def _dict_from(values, keys):
     return dict(zip(keys, values))
 
 
+_dict_flatten, _dict_unflatten = _dict_parts, _dict_from  # torch's names, which packages call
+
+
+@dataclass(frozen=True)
+class MappingKey:
+    """A place in a dictionary."""
+
+    key: Any
+
+    def __str__(self):
+        return f"[{self.key!r}]"
+
+    def get(self, mapping):
+        return mapping[self.key]
+
+
+def _dict_flatten_with_keys(tree):
+    values, keys = _dict_parts(tree)
+    return [(MappingKey(k), v) for k, v in zip(keys, values)], keys
+
+
 _KINDS = {
     tuple: (lambda t: (list(t), None), lambda values, _: tuple(values)),
     list: (lambda t: (t, None), lambda values, _: list(values)),

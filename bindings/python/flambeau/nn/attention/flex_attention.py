@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import flambeau as torch
 
+from .block_mask import _BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE  # noqa: F401, packages read it
 from .block_mask import (
     BlockMask,
     and_masks,

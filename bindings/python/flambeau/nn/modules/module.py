@@ -7,6 +7,7 @@ attributes and the call."""
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from ..._call import _fast
 from ..._tensor import Tensor
@@ -20,10 +21,11 @@ _push, _pop, _clear_error = (
     _fast.flam_scope_pop,
     _fast.flam_error_clear,
 )
-TYPE_CHECKING = False  # typing is slow to import, and only checkers read it
+TYPE_CHECKING = False  # typing is slow to import; typing.get_type_hints needs both names
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
+else:
+    Any = object
 
 _ids = itertools.count()
 _global_forward_hooks = {}

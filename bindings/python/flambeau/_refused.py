@@ -1,0 +1,25 @@
+"""Names of torch's that stand for what flambeau does not do: programs and packages may import them
+and test with `isinstance`; a call says that it is unsupported, why, and what to do instead."""
+
+from ._errors import UnsupportedError
+
+
+def function(module, name, why):
+    """A function that raises when it is called."""
+
+    def refuse(*args, **kwargs):
+        raise UnsupportedError(f"{module}.{name} is unsupported: {why}")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Unsupported: {why}."
+    return refuse
+
+
+def kind(module, name, why, *bases):
+    """A class of which no object can be made."""
+
+    def __init__(self, *args, **kwargs):
+        raise UnsupportedError(f"{module}.{type(self).__name__} is unsupported: {why}")
+
+    doc = f"Unsupported: {why}."
+    return type(name, bases, {"__init__": __init__, "__doc__": doc, "__module__": module})

@@ -1,0 +1,74 @@
+"""Modules of `torch.distributed` for several ranks: unsupported, and here by name, because packages
+import them to ask whether a tensor or a module is one of theirs. Making an object or calling a
+function says that the process group has one rank.
+
+A capital letter begins a class; `Name(Base)` has a base in the same module."""
+
+import sys
+import types
+
+from .. import _refused
+from ..nn.modules.module import Module
+from ._placements import Partial, Placement, Replicate, Shard, _StridedShard
+
+_WHY = (
+    "the process group has one rank, which has every tensor whole; "
+    "torch.nn.parallel.DistributedDataParallel runs there unchanged"
+)
+_PLACEMENTS = Partial, Placement, Replicate, Shard, _StridedShard
+_MODULES = {
+    "_composable": "",
+    "_composable.fsdp": "fully_shard",
+    "_functional_collectives": "AsyncCollectiveTensor all_to_all_single_autograd",
+    "autograd": "backward context",
+    "checkpoint": "FileSystemReader FileSystemWriter async_save load save",
+    "checkpoint._consolidate_hf_safetensors": "consolidate_safetensors_files",
+    "checkpoint.default_planner": "DefaultLoadPlanner DefaultSavePlanner",
+    "checkpoint.hf_storage": "HuggingFaceStorageReader HuggingFaceStorageWriter",
+    "checkpoint.state_dict": "StateDictOptions get_model_state_dict get_optimizer_state_dict "
+    "get_state_dict set_model_state_dict set_optimizer_state_dict set_state_dict",
+    "device_mesh": "DeviceMesh init_device_mesh",
+    "fsdp": "CPUOffload CPUOffloadPolicy FSDPModule FullyShardedDataParallel(Module) "
+    "MixedPrecision MixedPrecisionPolicy OffloadPolicy ShardingStrategy StateDictType fully_shard",
+    "nn": "RemoteModule(Module)",
+    "rpc": "RRef TensorPipeRpcBackendOptions init_rpc remote rpc_async rpc_sync shutdown",
+    "tensor": "DTensor distribute_module distribute_tensor",
+    "tensor._utils": "compute_local_shape_and_global_offset",
+    "tensor.parallel": "ColwiseParallel PrepareModuleInput PrepareModuleOutput RowwiseParallel "
+    "SequenceParallel parallelize_module",
+    "tensor.placement_types": "",
+}
+
+
+def _named(path, names):
+    """The classes and functions of one module, by name."""
+    shown, found = f"torch.distributed.{path}", {"Module": Module}
+    for word in names.split():
+        name, _, base = word.rstrip(")").partition("(")
+        if name[0].isupper():
+            bases = (found[base],) if base else ()
+            found[name] = _refused.kind(shown, name, _WHY, *bases)
+        else:
+            found[name] = _refused.function(shown, name, _WHY)
+    del found["Module"]
+    return found
+
+
+def wait_tensor(tensor):
+    """The tensor itself: with one rank, results are there at once."""
+    return tensor
+
+
+def install():
+    """Puts the modules where `import` finds them."""
+    for path, names in _MODULES.items():
+        full = f"{__package__}.{path}"
+        module = sys.modules[full] = types.ModuleType(full, __doc__)
+        module.__path__ = []
+        vars(module).update(_named(path, names))
+        parent, _, name = full.rpartition(".")
+        setattr(sys.modules[parent], name, module)
+    for path in "tensor", "tensor.placement_types":
+        module = sys.modules[f"{__package__}.{path}"]
+        vars(module).update({k.__name__: k for k in _PLACEMENTS})
+    sys.modules[f"{__package__}._functional_collectives"].wait_tensor = wait_tensor

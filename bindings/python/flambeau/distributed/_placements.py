@@ -1,0 +1,43 @@
+"""How a tensor would lie over several ranks: plain values, which packages make when they are
+imported; what takes them is unsupported."""
+
+from dataclasses import dataclass
+
+
+class Placement:
+    """Base of the three."""
+
+    def is_shard(self, dim=None):
+        return isinstance(self, Shard) and dim in (None, self.dim)
+
+    def is_replicate(self):
+        return isinstance(self, Replicate)
+
+    def is_partial(self, reduce_op=None):
+        return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
+
+
+@dataclass(frozen=True)
+class Shard(Placement):
+    """In pieces along a dimension."""
+
+    dim: int
+
+
+@dataclass(frozen=True)
+class _StridedShard(Shard):
+    """In pieces of pieces."""
+
+    split_factor: int = 1
+
+
+@dataclass(frozen=True)
+class Replicate(Placement):
+    """Whole everywhere."""
+
+
+@dataclass(frozen=True)
+class Partial(Placement):
+    """Everywhere a term of a reduction."""
+
+    reduce_op: str = "sum"
