@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/ops.h"
+#include "tensor/order.h"
 
 namespace flambeau::ops {
 
@@ -92,7 +93,7 @@ Tensor roll(const Tensor& x, DimsView shifts, DimsView dims) {
     const int64_t n = x.sizes()[d];
     back.push_back(-shifts[i]);
     if (x.numel() == 0) continue;
-    Tensor next = flambeau::empty_like(x);
+    Tensor next = empty_image(x.sizes(), x.dtype(), x.device(), is_channels_last(x));
     roll_into(next, y, d, (shifts[i] % n + n) % n);
     y = std::move(next);
   }

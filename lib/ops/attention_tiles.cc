@@ -47,7 +47,8 @@ Tensor turned(const Tensor& t) {
   return alias(t, sizes, strides, t.offset());
 }
 
-// Uninitialised, laid out as torch's: heads of one place of the sequence lie side by side.
+// Uninitialised, as a projection of several heads wants it: heads of one place of the sequence lie
+// side by side.
 Tensor by_places(DimsView sizes, Dtype dtype, Device device) {
   if (sizes.size() < 4) return flambeau::empty(sizes, dtype, device);
   const int64_t h = sizes[1], l = sizes[2], e = sizes[3];
@@ -143,7 +144,11 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
                const AttentionOptions& o) {
   Dims sizes(q.sizes());
   sizes.back() = v.size(-1);
-  const Tensor result = by_places(sizes, q.dtype(), q.device());
+  // Laid out as torch's: in the order of q's dimensions, where its rows are dense.
+  const Tensor* const order[] = {&q};
+  const Dims strides =
+      q.dim() == 4 && q.stride(3) == 1 ? dense_strides(order, sizes) : contiguous_strides(sizes);
+  const Tensor result = flambeau::empty_strided(sizes, strides, q.dtype(), q.device());
   const Tensor y = lifted(result), lq = lifted(q), lk = lifted(k), lv = lifted(v);
   const Cut cut(lq, lk, o.causal);
   const Mask mask(cut, added, q.device());

@@ -59,7 +59,8 @@ Tensor pdist(const Tensor& x, double p) {
   const Call c{"pdist", {x}};
   const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, Dtype::i64, x.device());
   const auto rows = [&](int64_t side) { return index_select(c[0], 0, select(pairs, 0, side)); };
-  return norm(sub(rows(0), rows(1)), p, Dims{-1});
+  const Tensor apart = sub(rows(0), rows(1));
+  return x.size(1) == 0 ? sum(apart, Dims{-1}) : norm(apart, p, Dims{-1});
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {

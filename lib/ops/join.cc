@@ -16,8 +16,9 @@ struct CatBackward {
     Tensors dx;
     int64_t start = 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      dx.push_back(wanted(i) && sizes[i] >= 0 ? narrow(dy, int64_t(dim), start, sizes[i])
-                                              : Tensor());
+      dx.push_back(!wanted(i)      ? Tensor()
+                   : sizes[i] >= 0 ? narrow(dy, int64_t(dim), start, sizes[i])
+                                   : zeros(Dims{0}, dy.dtype(), dy.device()));
       start += std::max<int64_t>(sizes[i], 0);
     }
     return dx;
