@@ -19,6 +19,7 @@ _BY_MODULE = {
         "resolve_neg"
     ),
     "_windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "_segments": "segment_reduce",
     "_sampled": "gradient histogram unravel_index",
     "_linalg_old": "lu lu_solve pinverse qr svd triangular_solve",
 }
