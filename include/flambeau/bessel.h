@@ -72,23 +72,23 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.modified_bessel_k1") FLAM_OU
 
 /** `exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
  *
- * - `input`: any shape and dtype.
- * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+ * - `x`: any shape and dtype.
+ * - returns: shape of `x`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.24.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.scaled_modified_bessel_k0") FLAM_OUT
-    flam_tensor *flam_scaled_modified_bessel_k0(const flam_tensor *input);
+    flam_tensor *flam_scaled_modified_bessel_k0(const flam_tensor *x);
 
 /** `exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
  *
- * - `input`: any shape and dtype.
- * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+ * - `x`: any shape and dtype.
+ * - returns: shape of `x`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.24.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.scaled_modified_bessel_k1") FLAM_OUT
-    flam_tensor *flam_scaled_modified_bessel_k1(const flam_tensor *input);
+    flam_tensor *flam_scaled_modified_bessel_k1(const flam_tensor *x);
 
 /** Bessel function of the first kind of order 0.
  *
@@ -128,12 +128,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_y1") FLAM_OUT
 
 /** `sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
  *
- * - `input`: any shape and dtype.
- * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+ * - `x`: any shape and dtype.
+ * - returns: shape of `x`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.spherical_bessel_j0") FLAM_OUT
-    flam_tensor *flam_spherical_bessel_j0(const flam_tensor *input);
+    flam_tensor *flam_spherical_bessel_j0(const flam_tensor *x);
 
 #ifdef __cplusplus
 }

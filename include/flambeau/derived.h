@@ -298,22 +298,22 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_modified_bessel_k1_out(const flam_te
 
 /** `flam_scaled_modified_bessel_k0` into an existing tensor.
  *
- * - `input`: any shape and dtype.
+ * - `x`: any shape and dtype.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scaled_modified_bessel_k0_out(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scaled_modified_bessel_k0_out(const flam_tensor *x,
     flam_tensor *out);
 
 /** `flam_scaled_modified_bessel_k1` into an existing tensor.
  *
- * - `input`: any shape and dtype.
+ * - `x`: any shape and dtype.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scaled_modified_bessel_k1_out(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scaled_modified_bessel_k1_out(const flam_tensor *x,
     flam_tensor *out);
 
 /** `flam_bessel_j0` into an existing tensor.
@@ -358,12 +358,12 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bessel_y1_out(const flam_tensor *inp
 
 /** `flam_spherical_bessel_j0` into an existing tensor.
  *
- * - `input`: any shape and dtype.
+ * - `x`: any shape and dtype.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_spherical_bessel_j0_out(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_spherical_bessel_j0_out(const flam_tensor *x,
     flam_tensor *out);
 
 /** In-place form of `flam_add`: sum, `input + alpha * other` elementwise.
@@ -1478,23 +1478,23 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_vecdot_out(const 
 
 /** `flam_linalg_matrix_exp` into an existing tensor.
  *
- * - `A`: [..., n, n], floating point.
+ * - `input`: [..., n, n], floating point.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_matrix_exp_out(const flam_tensor *A,
-    flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_matrix_exp_out(const flam_tensor
+    *input, flam_tensor *out);
 
 /** `flam_linalg_householder_product` into an existing tensor.
  *
- * - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
- * - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
+ * - `input`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+ * - `tau`: [..., k] with k not above n, nor n above m; dtype of `input`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_linalg_householder_product_out(const flam_tensor *A,
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_linalg_householder_product_out(const flam_tensor *input,
     const flam_tensor *tau, flam_tensor *out);
 
 /** `flam_ormqr` into an existing tensor.
@@ -2526,147 +2526,147 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_not_out(const flam_tensor *i
 
 /** `flam_chebyshev_polynomial_t` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_t_out(const flam_tensor *input,
-    const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_t_out(const flam_tensor *x, const
+    flam_tensor *n, flam_tensor *out);
 
 /** `flam_chebyshev_polynomial_u` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_u_out(const flam_tensor *input,
-    const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_u_out(const flam_tensor *x, const
+    flam_tensor *n, flam_tensor *out);
 
 /** `flam_chebyshev_polynomial_v` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_v_out(const flam_tensor *input,
-    const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_v_out(const flam_tensor *x, const
+    flam_tensor *n, flam_tensor *out);
 
 /** `flam_chebyshev_polynomial_w` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_w_out(const flam_tensor *input,
-    const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_chebyshev_polynomial_w_out(const flam_tensor *x, const
+    flam_tensor *n, flam_tensor *out);
 
 /** `flam_shifted_chebyshev_polynomial_t` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_t_out(const flam_tensor
-    *input, const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_t_out(const flam_tensor *x,
+    const flam_tensor *n, flam_tensor *out);
 
 /** `flam_shifted_chebyshev_polynomial_u` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_u_out(const flam_tensor
-    *input, const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_u_out(const flam_tensor *x,
+    const flam_tensor *n, flam_tensor *out);
 
 /** `flam_shifted_chebyshev_polynomial_v` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_v_out(const flam_tensor
-    *input, const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_v_out(const flam_tensor *x,
+    const flam_tensor *n, flam_tensor *out);
 
 /** `flam_shifted_chebyshev_polynomial_w` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_w_out(const flam_tensor
-    *input, const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_shifted_chebyshev_polynomial_w_out(const flam_tensor *x,
+    const flam_tensor *n, flam_tensor *out);
 
 /** `flam_hermite_polynomial_h` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hermite_polynomial_h_out(const flam_tensor *input, const
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hermite_polynomial_h_out(const flam_tensor *x, const
     flam_tensor *n, flam_tensor *out);
 
 /** `flam_hermite_polynomial_he` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hermite_polynomial_he_out(const flam_tensor *input,
-    const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hermite_polynomial_he_out(const flam_tensor *x, const
+    flam_tensor *n, flam_tensor *out);
 
 /** `flam_laguerre_polynomial_l` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_laguerre_polynomial_l_out(const flam_tensor *input,
-    const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_laguerre_polynomial_l_out(const flam_tensor *x, const
+    flam_tensor *n, flam_tensor *out);
 
 /** `flam_legendre_polynomial_p` into an existing tensor.
  *
- * - `input`: a number or any tensor.
- * - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+ * - `x`: a number or any tensor.
+ * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for half types;
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_legendre_polynomial_p_out(const flam_tensor *input,
-    const flam_tensor *n, flam_tensor *out);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_legendre_polynomial_p_out(const flam_tensor *x, const
+    flam_tensor *n, flam_tensor *out);
 
 /** `flam_ndtr` into an existing tensor.
  *

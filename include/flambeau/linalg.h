@@ -552,26 +552,26 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.vecdot") FLAM_AUT
 
 /** The exponential of matrices.
  *
- * - `A`: [..., n, n], floating point.
- * - returns: shape and dtype of `A`.
+ * - `input`: [..., n, n], floating point.
+ * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  * - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
     FLAM_TORCH("torch.linalg.matrix_exp torch.matrix_exp Tensor.matrix_exp") FLAM_OUT
-    flam_tensor *flam_linalg_matrix_exp(const flam_tensor *A);
+    flam_tensor *flam_linalg_matrix_exp(const flam_tensor *input);
 
 /** The first columns of a product of reflections, I - tau v v^T each.
  *
- * - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
- * - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
- * - returns: shape of `A`.
+ * - `input`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+ * - `tau`: [..., k] with k not above n, nor n above m; dtype of `input`.
+ * - returns: shape of `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch.linalg.householder_product torch.orgqr Tensor.orgqr")
     FLAM_AUTOCAST("cpu=f32") FLAM_OUT
-    flam_tensor *flam_linalg_householder_product(const flam_tensor *A, const flam_tensor *tau);
+    flam_tensor *flam_linalg_householder_product(const flam_tensor *input, const flam_tensor *tau);
 
 /** A matrix times the product of reflections that `flam_geqrf` found.
  *

@@ -16,7 +16,7 @@ extern "C" {
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erfinv") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_erfinv(const flam_tensor *input);
 
 /** Logarithm of the absolute value of the gamma function.
@@ -25,7 +25,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammaln") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_lgamma(const flam_tensor *input);
 
 /** Logarithmic derivative of the gamma function.
@@ -35,7 +35,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 6.3.5, 6.3.7 and 6.3.18.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.digamma torch.special.psi") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_digamma(const flam_tensor *input);
 
 /** Derivatives of the digamma function.
@@ -57,7 +57,7 @@ flam_polygamma(int64_t n, const flam_tensor *input);
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.logit") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_logit(const flam_tensor *input,
         FLAM_NULLABLE const double *eps FLAM_DEFAULT(NULL));
 
@@ -67,7 +67,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.sinc") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_sinc(const flam_tensor *input);
 
 /** Degrees as radians.
@@ -188,7 +188,7 @@ flam_logaddexp2(const flam_tensor *input, const flam_tensor *other);
  * - returns: the broadcast shape; floating point.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=rest")
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.xlogy") FLAM_AUTOCAST("cuda=rest")
     FLAM_INPLACE FLAM_OUT flam_tensor *flam_xlogy(
         const flam_tensor *input, const flam_tensor *other);
 

@@ -101,7 +101,7 @@ Least by_values(const Tensor& a, const Tensor& b, double rcond) {
   const Tensor over = keep_where(kept, reciprocal(where(kept, s, num(1.0))));
   const Tensor x = matmul(column_scaled(mt(vh), over), matmul(mt(u), b));
   const int64_t last = -1;
-  return {x, sum(kept, {&last, 1}), s};
+  return {mt(contiguous(mt(x))), sum(kept, {&last, 1}), s};  // column by column, as LAPACK's
 }
 
 }  // namespace
@@ -185,7 +185,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& A, const T
   }
   return {vector ? squeeze(ys[0], Dims{-1}) : ys[0], residuals,
           gels ? zeros(Dims{0}, Dtype::i64, a.device()) : found.rank,
-          found.sizes ? found.sizes : none};
+          found.sizes ? found.sizes
+          : values ? zeros(joined(batch, {std::min(a.size(-2), a.size(-1))}), a.dtype(), a.device())
+                   : none};
 }
 
 }  // namespace flambeau::ops

@@ -113,7 +113,10 @@ Tensor linalg_matrix_exp(const Tensor& A) {
     const GradMode off(false);
     norm = read_number(amax(sum(abs(detach(in)), Dims{-2}), Dims{}, false));
   }
-  const int squarings = norm > 1 && std::isfinite(norm) ? int(std::ceil(std::log2(norm))) : 0;
+  // Up to here the polynomial's error is below the dtype's rounding, which every squaring doubles.
+  const double least = in.dtype() == Dtype::f64 ? 1.09 : 3.01;
+  const int squarings =
+      norm > least && std::isfinite(norm) ? int(std::ceil(std::log2(norm / least))) : 0;
   Tensor y = exponential_polynomial(mul(in, num(std::ldexp(1.0, -squarings))));
   for (int i = 0; i < squarings; ++i) y = matmul(y, y);
   return half ? to_dtype(y, A.dtype()) : y;

@@ -108,6 +108,8 @@ Tensor igammac(T input, T other) {
 
 Tensor mvlgamma(T input, int64_t p) {
   check(p >= 1, Code::invalid_argument, "p has to be greater than or equal to 1, got ", p);
+  check(input.dtype() != Dtype::boolean, Code::dtype,
+        "mvlgamma: The input tensor may not be a boolean tensor.");
   Call c{"mvlgamma", {input}};
   float_operands(c);
   const Tensor halves =

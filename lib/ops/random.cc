@@ -230,6 +230,8 @@ Tensor bernoulli(const Tensor& p, Generator* g) {
   const RandomState state = next_state("bernoulli", g, p.device());
   Tensor y = flambeau::empty(p.sizes(), p.dtype(), p.device());
   run_random("bernoulli", kBernoulli, y, state, {0}, {.input = contiguous(detach(p))});
+  const Tensor* out = destination("bernoulli");  // may be of any dtype
+  if (out && !is_floating(out->dtype())) return to_dtype(y, out->dtype());
   return c.track(std::move(y), DrawBackward{});
 }
 

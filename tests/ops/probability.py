@@ -58,4 +58,5 @@ op(
     ulp=16,
     atol=4e-2,
     refuses=[(x(3), dict(p=0), "greater than or equal to 1")],
+    bad={"bool": "boolean tensor"},
 )

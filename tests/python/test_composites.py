@@ -122,6 +122,38 @@ def test_histogram():
         torch.histogram(t, 0)
 
 
+def test_histogram_of_points():
+    points = np.random.default_rng(1).standard_normal((50, 2))
+    weight = np.arange(50.0)
+    for options in ({}, dict(density=True)):
+        span = dict(range=[-1.0, 1.0, -2.0, 2.0])
+        got = torch.histogramdd(
+            torch.tensor(points), [3, 4], weight=torch.tensor(weight), **span, **options
+        )
+        box = [(-1.0, 1.0), (-2.0, 2.0)]
+        want, edges = np.histogramdd(points, [3, 4], box, weights=weight, **options)
+        np.testing.assert_allclose(got.hist.numpy(), want, atol=1e-12)
+        for g, e in zip(got.bin_edges, edges):
+            np.testing.assert_allclose(g.numpy(), e)
+    with pytest.raises(RuntimeError, match="innermost dim"):
+        torch.histogramdd(torch.zeros(3, 2), [1, 2, 3])
+
+
+def test_greatest_singular_values():
+    torch.manual_seed(0)
+    left, right = torch.randn(20, 3, dtype=torch.float64), torch.randn(3, 9, dtype=torch.float64)
+    for a in (left @ right, (left @ right).mT):
+        U, S, V = torch.svd_lowrank(a, q=4)
+        assert torch.allclose((U * S) @ V.mT, a, atol=1e-10) and S.shape == (4,)
+        assert torch.allclose(S[:3], torch.linalg.svdvals(a)[:3])
+    centred = a - a.mean(0, keepdim=True)
+    found = torch.pca_lowrank(a, q=4)
+    assert torch.allclose((found.U * found.S) @ found.V.mT, centred, atol=1e-10)
+    assert torch.allclose(torch.svd_lowrank(a, 4, M=a.mean(0)).S, found.S, atol=1e-10)
+    with pytest.raises(ValueError, match="not greater than"):
+        torch.pca_lowrank(a, q=99)
+
+
 def test_unravel_index():
     found = torch.unravel_index(torch.tensor([[5], [11]]), (3, 4))
     assert [f.tolist() for f in found] == [[[1], [2]], [[1], [3]]]

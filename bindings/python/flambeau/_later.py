@@ -20,7 +20,8 @@ _BY_MODULE = {
     ),
     "_windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "_segments": "segment_reduce",
-    "_sampled": "gradient histogram unravel_index",
+    "_sampled": "gradient histogram histogramdd unravel_index",
+    "_lowrank": "pca_lowrank svd_lowrank",
     "_linalg_old": "lu lu_solve pinverse qr svd triangular_solve",
 }
 FUNCTIONS = {name: module for module, names in _BY_MODULE.items() for name in names.split()}

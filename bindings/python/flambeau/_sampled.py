@@ -5,6 +5,8 @@ from ._gen import ops
 from ._tensor import Tensor
 
 _HISTOGRAM = _result("histogram", ("hist", "bin_edges"))
+_HISTOGRAMDD = _result("histogramdd", ("hist", "bin_edges"))
+_range = range  # where an argument has the name
 
 
 def _slope(x, dim, spacing, edge_order):
@@ -120,6 +122,41 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     if out is not None:
         return _HISTOGRAM(*(o.resize_(t.shape).copy_(t) for o, t in zip(out, (found, edges))))
     return _HISTOGRAM(found, edges)
+
+
+def histogramdd(input, bins, *, range=None, weight=None, density=False):
+    """`histogram` of points in several dimensions, the last dimension of `input`: counts of boxes,
+    and the edges along each dimension."""
+    n = input.shape[-1]
+    points = input.reshape(-1, n)
+    every = [bins] * n if isinstance(bins, int) else list(bins)
+    if len(every) != n:
+        raise RuntimeError(
+            f"torch.histogramdd: bin_edges should have the same size as innermost dim of input, "
+            f"got {len(every)} for {n}"
+        )
+    # Each dimension's own histogram finds its edges, and where its points belong.
+    spans = [None] * n if range is None else list(zip(range[::2], range[1::2]))
+    edges = [histogram(points[:, d], every[d], range=spans[d]).bin_edges for d in _range(n)]
+    sizes = [e.numel() - 1 for e in edges]
+    place, inside = points.new_zeros(points.shape[0]).long(), None
+    for d, (e, size) in enumerate(zip(edges, sizes)):
+        column = points[:, d].contiguous()
+        kept = (column >= e[0]) & (column <= e[-1])
+        inside = kept if inside is None else inside & kept
+        at = ops.TORCH["searchsorted"](e, column, right=True) - 1
+        place = place * size + at.clamp(0, size - 1)
+    each = points.new_ones(points.shape[0]) if weight is None else weight.reshape(-1)
+    total = 1
+    for size in sizes:
+        total *= size
+    found = points.new_zeros((total,)).index_add(0, place[inside], each.to(input.dtype)[inside])
+    found = found.reshape(sizes)
+    if density:
+        found = found / found.sum()
+        for d, e in enumerate(edges):
+            found = found / e.diff().reshape([-1 if i == d else 1 for i in _range(n)])
+    return _HISTOGRAMDD(found, tuple(edges))
 
 
 def unravel_index(indices, shape):

@@ -78,26 +78,26 @@ flam_tensor *flam_modified_bessel_k1_out(const flam_tensor *input, flam_tensor *
   return guard_op("flam_modified_bessel_k1_out", [&] { return flambeau::ops::modified_bessel_k1_out(as_tensor(input), as_tensor(out)); });
 }
 
-flam_tensor *flam_scaled_modified_bessel_k0(const flam_tensor *input) {
-  if (!input) return null_operand("flam_scaled_modified_bessel_k0", "input"), nullptr;
-  return guard_op("flam_scaled_modified_bessel_k0", [&] { return flambeau::ops::scaled_modified_bessel_k0(as_tensor(input)); });
+flam_tensor *flam_scaled_modified_bessel_k0(const flam_tensor *x) {
+  if (!x) return null_operand("flam_scaled_modified_bessel_k0", "x"), nullptr;
+  return guard_op("flam_scaled_modified_bessel_k0", [&] { return flambeau::ops::scaled_modified_bessel_k0(as_tensor(x)); });
 }
 
-flam_tensor *flam_scaled_modified_bessel_k0_out(const flam_tensor *input, flam_tensor *out) {
-  if (!input) return null_operand("flam_scaled_modified_bessel_k0_out", "input"), nullptr;
+flam_tensor *flam_scaled_modified_bessel_k0_out(const flam_tensor *x, flam_tensor *out) {
+  if (!x) return null_operand("flam_scaled_modified_bessel_k0_out", "x"), nullptr;
   if (!out) return null_operand("flam_scaled_modified_bessel_k0_out", "out"), nullptr;
-  return guard_op("flam_scaled_modified_bessel_k0_out", [&] { return flambeau::ops::scaled_modified_bessel_k0_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_scaled_modified_bessel_k0_out", [&] { return flambeau::ops::scaled_modified_bessel_k0_out(as_tensor(x), as_tensor(out)); });
 }
 
-flam_tensor *flam_scaled_modified_bessel_k1(const flam_tensor *input) {
-  if (!input) return null_operand("flam_scaled_modified_bessel_k1", "input"), nullptr;
-  return guard_op("flam_scaled_modified_bessel_k1", [&] { return flambeau::ops::scaled_modified_bessel_k1(as_tensor(input)); });
+flam_tensor *flam_scaled_modified_bessel_k1(const flam_tensor *x) {
+  if (!x) return null_operand("flam_scaled_modified_bessel_k1", "x"), nullptr;
+  return guard_op("flam_scaled_modified_bessel_k1", [&] { return flambeau::ops::scaled_modified_bessel_k1(as_tensor(x)); });
 }
 
-flam_tensor *flam_scaled_modified_bessel_k1_out(const flam_tensor *input, flam_tensor *out) {
-  if (!input) return null_operand("flam_scaled_modified_bessel_k1_out", "input"), nullptr;
+flam_tensor *flam_scaled_modified_bessel_k1_out(const flam_tensor *x, flam_tensor *out) {
+  if (!x) return null_operand("flam_scaled_modified_bessel_k1_out", "x"), nullptr;
   if (!out) return null_operand("flam_scaled_modified_bessel_k1_out", "out"), nullptr;
-  return guard_op("flam_scaled_modified_bessel_k1_out", [&] { return flambeau::ops::scaled_modified_bessel_k1_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_scaled_modified_bessel_k1_out", [&] { return flambeau::ops::scaled_modified_bessel_k1_out(as_tensor(x), as_tensor(out)); });
 }
 
 flam_tensor *flam_bessel_j0(const flam_tensor *input) {
@@ -144,15 +144,15 @@ flam_tensor *flam_bessel_y1_out(const flam_tensor *input, flam_tensor *out) {
   return guard_op("flam_bessel_y1_out", [&] { return flambeau::ops::bessel_y1_out(as_tensor(input), as_tensor(out)); });
 }
 
-flam_tensor *flam_spherical_bessel_j0(const flam_tensor *input) {
-  if (!input) return null_operand("flam_spherical_bessel_j0", "input"), nullptr;
-  return guard_op("flam_spherical_bessel_j0", [&] { return flambeau::ops::spherical_bessel_j0(as_tensor(input)); });
+flam_tensor *flam_spherical_bessel_j0(const flam_tensor *x) {
+  if (!x) return null_operand("flam_spherical_bessel_j0", "x"), nullptr;
+  return guard_op("flam_spherical_bessel_j0", [&] { return flambeau::ops::spherical_bessel_j0(as_tensor(x)); });
 }
 
-flam_tensor *flam_spherical_bessel_j0_out(const flam_tensor *input, flam_tensor *out) {
-  if (!input) return null_operand("flam_spherical_bessel_j0_out", "input"), nullptr;
+flam_tensor *flam_spherical_bessel_j0_out(const flam_tensor *x, flam_tensor *out) {
+  if (!x) return null_operand("flam_spherical_bessel_j0_out", "x"), nullptr;
   if (!out) return null_operand("flam_spherical_bessel_j0_out", "out"), nullptr;
-  return guard_op("flam_spherical_bessel_j0_out", [&] { return flambeau::ops::spherical_bessel_j0_out(as_tensor(input), as_tensor(out)); });
+  return guard_op("flam_spherical_bessel_j0_out", [&] { return flambeau::ops::spherical_bessel_j0_out(as_tensor(x), as_tensor(out)); });
 }
 
 }  // extern "C"

@@ -420,29 +420,29 @@ flam_tensor *flam_linalg_vecdot_out(const flam_tensor *x, const flam_tensor *y, 
   return guard_op("flam_linalg_vecdot_out", [&] { return flambeau::ops::linalg_vecdot_out(as_tensor(x), as_tensor(y), dim, as_tensor(out)); });
 }
 
-flam_tensor *flam_linalg_matrix_exp(const flam_tensor *A) {
-  if (!A) return null_operand("flam_linalg_matrix_exp", "A"), nullptr;
-  return guard_op("flam_linalg_matrix_exp", [&] { return flambeau::ops::linalg_matrix_exp(as_tensor(A)); });
+flam_tensor *flam_linalg_matrix_exp(const flam_tensor *input) {
+  if (!input) return null_operand("flam_linalg_matrix_exp", "input"), nullptr;
+  return guard_op("flam_linalg_matrix_exp", [&] { return flambeau::ops::linalg_matrix_exp(as_tensor(input)); });
 }
 
-flam_tensor *flam_linalg_matrix_exp_out(const flam_tensor *A, flam_tensor *out) {
-  if (!A) return null_operand("flam_linalg_matrix_exp_out", "A"), nullptr;
+flam_tensor *flam_linalg_matrix_exp_out(const flam_tensor *input, flam_tensor *out) {
+  if (!input) return null_operand("flam_linalg_matrix_exp_out", "input"), nullptr;
   if (!out) return null_operand("flam_linalg_matrix_exp_out", "out"), nullptr;
-  return guard_op("flam_linalg_matrix_exp_out", [&] { return flambeau::ops::linalg_matrix_exp_out(as_tensor(A), as_tensor(out)); });
+  return guard_op("flam_linalg_matrix_exp_out", [&] { return flambeau::ops::linalg_matrix_exp_out(as_tensor(input), as_tensor(out)); });
 }
 
-flam_tensor *flam_linalg_householder_product(const flam_tensor *A, const flam_tensor *tau) {
-  if (!A) return null_operand("flam_linalg_householder_product", "A"), nullptr;
+flam_tensor *flam_linalg_householder_product(const flam_tensor *input, const flam_tensor *tau) {
+  if (!input) return null_operand("flam_linalg_householder_product", "input"), nullptr;
   if (!tau) return null_operand("flam_linalg_householder_product", "tau"), nullptr;
-  return guard_op("flam_linalg_householder_product", [&] { return flambeau::ops::linalg_householder_product(as_tensor(A), as_tensor(tau)); });
+  return guard_op("flam_linalg_householder_product", [&] { return flambeau::ops::linalg_householder_product(as_tensor(input), as_tensor(tau)); });
 }
 
-flam_tensor *flam_linalg_householder_product_out(const flam_tensor *A, const flam_tensor *tau,
+flam_tensor *flam_linalg_householder_product_out(const flam_tensor *input, const flam_tensor *tau,
     flam_tensor *out) {
-  if (!A) return null_operand("flam_linalg_householder_product_out", "A"), nullptr;
+  if (!input) return null_operand("flam_linalg_householder_product_out", "input"), nullptr;
   if (!tau) return null_operand("flam_linalg_householder_product_out", "tau"), nullptr;
   if (!out) return null_operand("flam_linalg_householder_product_out", "out"), nullptr;
-  return guard_op("flam_linalg_householder_product_out", [&] { return flambeau::ops::linalg_householder_product_out(as_tensor(A), as_tensor(tau), as_tensor(out)); });
+  return guard_op("flam_linalg_householder_product_out", [&] { return flambeau::ops::linalg_householder_product_out(as_tensor(input), as_tensor(tau), as_tensor(out)); });
 }
 
 flam_tensor *flam_ormqr(const flam_tensor *input, const flam_tensor *tau, const flam_tensor *other,

@@ -7,172 +7,172 @@ using namespace flambeau::capi;
 
 extern "C" {
 
-flam_tensor *flam_chebyshev_polynomial_t(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_chebyshev_polynomial_t", "input"), nullptr;
+flam_tensor *flam_chebyshev_polynomial_t(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_chebyshev_polynomial_t", "x"), nullptr;
   if (!n) return null_operand("flam_chebyshev_polynomial_t", "n"), nullptr;
-  return guard_op("flam_chebyshev_polynomial_t", [&] { return flambeau::ops::chebyshev_polynomial_t(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_chebyshev_polynomial_t", [&] { return flambeau::ops::chebyshev_polynomial_t(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_chebyshev_polynomial_t_out(const flam_tensor *input, const flam_tensor *n,
-    flam_tensor *out) {
-  if (!input) return null_operand("flam_chebyshev_polynomial_t_out", "input"), nullptr;
+flam_tensor *flam_chebyshev_polynomial_t_out(const flam_tensor *x, const flam_tensor *n, flam_tensor
+    *out) {
+  if (!x) return null_operand("flam_chebyshev_polynomial_t_out", "x"), nullptr;
   if (!n) return null_operand("flam_chebyshev_polynomial_t_out", "n"), nullptr;
   if (!out) return null_operand("flam_chebyshev_polynomial_t_out", "out"), nullptr;
-  return guard_op("flam_chebyshev_polynomial_t_out", [&] { return flambeau::ops::chebyshev_polynomial_t_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_chebyshev_polynomial_t_out", [&] { return flambeau::ops::chebyshev_polynomial_t_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_chebyshev_polynomial_u(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_chebyshev_polynomial_u", "input"), nullptr;
+flam_tensor *flam_chebyshev_polynomial_u(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_chebyshev_polynomial_u", "x"), nullptr;
   if (!n) return null_operand("flam_chebyshev_polynomial_u", "n"), nullptr;
-  return guard_op("flam_chebyshev_polynomial_u", [&] { return flambeau::ops::chebyshev_polynomial_u(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_chebyshev_polynomial_u", [&] { return flambeau::ops::chebyshev_polynomial_u(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_chebyshev_polynomial_u_out(const flam_tensor *input, const flam_tensor *n,
-    flam_tensor *out) {
-  if (!input) return null_operand("flam_chebyshev_polynomial_u_out", "input"), nullptr;
+flam_tensor *flam_chebyshev_polynomial_u_out(const flam_tensor *x, const flam_tensor *n, flam_tensor
+    *out) {
+  if (!x) return null_operand("flam_chebyshev_polynomial_u_out", "x"), nullptr;
   if (!n) return null_operand("flam_chebyshev_polynomial_u_out", "n"), nullptr;
   if (!out) return null_operand("flam_chebyshev_polynomial_u_out", "out"), nullptr;
-  return guard_op("flam_chebyshev_polynomial_u_out", [&] { return flambeau::ops::chebyshev_polynomial_u_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_chebyshev_polynomial_u_out", [&] { return flambeau::ops::chebyshev_polynomial_u_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_chebyshev_polynomial_v(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_chebyshev_polynomial_v", "input"), nullptr;
+flam_tensor *flam_chebyshev_polynomial_v(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_chebyshev_polynomial_v", "x"), nullptr;
   if (!n) return null_operand("flam_chebyshev_polynomial_v", "n"), nullptr;
-  return guard_op("flam_chebyshev_polynomial_v", [&] { return flambeau::ops::chebyshev_polynomial_v(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_chebyshev_polynomial_v", [&] { return flambeau::ops::chebyshev_polynomial_v(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_chebyshev_polynomial_v_out(const flam_tensor *input, const flam_tensor *n,
-    flam_tensor *out) {
-  if (!input) return null_operand("flam_chebyshev_polynomial_v_out", "input"), nullptr;
+flam_tensor *flam_chebyshev_polynomial_v_out(const flam_tensor *x, const flam_tensor *n, flam_tensor
+    *out) {
+  if (!x) return null_operand("flam_chebyshev_polynomial_v_out", "x"), nullptr;
   if (!n) return null_operand("flam_chebyshev_polynomial_v_out", "n"), nullptr;
   if (!out) return null_operand("flam_chebyshev_polynomial_v_out", "out"), nullptr;
-  return guard_op("flam_chebyshev_polynomial_v_out", [&] { return flambeau::ops::chebyshev_polynomial_v_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_chebyshev_polynomial_v_out", [&] { return flambeau::ops::chebyshev_polynomial_v_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_chebyshev_polynomial_w(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_chebyshev_polynomial_w", "input"), nullptr;
+flam_tensor *flam_chebyshev_polynomial_w(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_chebyshev_polynomial_w", "x"), nullptr;
   if (!n) return null_operand("flam_chebyshev_polynomial_w", "n"), nullptr;
-  return guard_op("flam_chebyshev_polynomial_w", [&] { return flambeau::ops::chebyshev_polynomial_w(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_chebyshev_polynomial_w", [&] { return flambeau::ops::chebyshev_polynomial_w(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_chebyshev_polynomial_w_out(const flam_tensor *input, const flam_tensor *n,
-    flam_tensor *out) {
-  if (!input) return null_operand("flam_chebyshev_polynomial_w_out", "input"), nullptr;
+flam_tensor *flam_chebyshev_polynomial_w_out(const flam_tensor *x, const flam_tensor *n, flam_tensor
+    *out) {
+  if (!x) return null_operand("flam_chebyshev_polynomial_w_out", "x"), nullptr;
   if (!n) return null_operand("flam_chebyshev_polynomial_w_out", "n"), nullptr;
   if (!out) return null_operand("flam_chebyshev_polynomial_w_out", "out"), nullptr;
-  return guard_op("flam_chebyshev_polynomial_w_out", [&] { return flambeau::ops::chebyshev_polynomial_w_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_chebyshev_polynomial_w_out", [&] { return flambeau::ops::chebyshev_polynomial_w_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_shifted_chebyshev_polynomial_t(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_shifted_chebyshev_polynomial_t", "input"), nullptr;
+flam_tensor *flam_shifted_chebyshev_polynomial_t(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_shifted_chebyshev_polynomial_t", "x"), nullptr;
   if (!n) return null_operand("flam_shifted_chebyshev_polynomial_t", "n"), nullptr;
-  return guard_op("flam_shifted_chebyshev_polynomial_t", [&] { return flambeau::ops::shifted_chebyshev_polynomial_t(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_shifted_chebyshev_polynomial_t", [&] { return flambeau::ops::shifted_chebyshev_polynomial_t(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_shifted_chebyshev_polynomial_t_out(const flam_tensor *input, const flam_tensor *n,
+flam_tensor *flam_shifted_chebyshev_polynomial_t_out(const flam_tensor *x, const flam_tensor *n,
     flam_tensor *out) {
-  if (!input) return null_operand("flam_shifted_chebyshev_polynomial_t_out", "input"), nullptr;
+  if (!x) return null_operand("flam_shifted_chebyshev_polynomial_t_out", "x"), nullptr;
   if (!n) return null_operand("flam_shifted_chebyshev_polynomial_t_out", "n"), nullptr;
   if (!out) return null_operand("flam_shifted_chebyshev_polynomial_t_out", "out"), nullptr;
-  return guard_op("flam_shifted_chebyshev_polynomial_t_out", [&] { return flambeau::ops::shifted_chebyshev_polynomial_t_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_shifted_chebyshev_polynomial_t_out", [&] { return flambeau::ops::shifted_chebyshev_polynomial_t_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_shifted_chebyshev_polynomial_u(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_shifted_chebyshev_polynomial_u", "input"), nullptr;
+flam_tensor *flam_shifted_chebyshev_polynomial_u(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_shifted_chebyshev_polynomial_u", "x"), nullptr;
   if (!n) return null_operand("flam_shifted_chebyshev_polynomial_u", "n"), nullptr;
-  return guard_op("flam_shifted_chebyshev_polynomial_u", [&] { return flambeau::ops::shifted_chebyshev_polynomial_u(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_shifted_chebyshev_polynomial_u", [&] { return flambeau::ops::shifted_chebyshev_polynomial_u(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_shifted_chebyshev_polynomial_u_out(const flam_tensor *input, const flam_tensor *n,
+flam_tensor *flam_shifted_chebyshev_polynomial_u_out(const flam_tensor *x, const flam_tensor *n,
     flam_tensor *out) {
-  if (!input) return null_operand("flam_shifted_chebyshev_polynomial_u_out", "input"), nullptr;
+  if (!x) return null_operand("flam_shifted_chebyshev_polynomial_u_out", "x"), nullptr;
   if (!n) return null_operand("flam_shifted_chebyshev_polynomial_u_out", "n"), nullptr;
   if (!out) return null_operand("flam_shifted_chebyshev_polynomial_u_out", "out"), nullptr;
-  return guard_op("flam_shifted_chebyshev_polynomial_u_out", [&] { return flambeau::ops::shifted_chebyshev_polynomial_u_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_shifted_chebyshev_polynomial_u_out", [&] { return flambeau::ops::shifted_chebyshev_polynomial_u_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_shifted_chebyshev_polynomial_v(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_shifted_chebyshev_polynomial_v", "input"), nullptr;
+flam_tensor *flam_shifted_chebyshev_polynomial_v(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_shifted_chebyshev_polynomial_v", "x"), nullptr;
   if (!n) return null_operand("flam_shifted_chebyshev_polynomial_v", "n"), nullptr;
-  return guard_op("flam_shifted_chebyshev_polynomial_v", [&] { return flambeau::ops::shifted_chebyshev_polynomial_v(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_shifted_chebyshev_polynomial_v", [&] { return flambeau::ops::shifted_chebyshev_polynomial_v(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_shifted_chebyshev_polynomial_v_out(const flam_tensor *input, const flam_tensor *n,
+flam_tensor *flam_shifted_chebyshev_polynomial_v_out(const flam_tensor *x, const flam_tensor *n,
     flam_tensor *out) {
-  if (!input) return null_operand("flam_shifted_chebyshev_polynomial_v_out", "input"), nullptr;
+  if (!x) return null_operand("flam_shifted_chebyshev_polynomial_v_out", "x"), nullptr;
   if (!n) return null_operand("flam_shifted_chebyshev_polynomial_v_out", "n"), nullptr;
   if (!out) return null_operand("flam_shifted_chebyshev_polynomial_v_out", "out"), nullptr;
-  return guard_op("flam_shifted_chebyshev_polynomial_v_out", [&] { return flambeau::ops::shifted_chebyshev_polynomial_v_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_shifted_chebyshev_polynomial_v_out", [&] { return flambeau::ops::shifted_chebyshev_polynomial_v_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_shifted_chebyshev_polynomial_w(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_shifted_chebyshev_polynomial_w", "input"), nullptr;
+flam_tensor *flam_shifted_chebyshev_polynomial_w(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_shifted_chebyshev_polynomial_w", "x"), nullptr;
   if (!n) return null_operand("flam_shifted_chebyshev_polynomial_w", "n"), nullptr;
-  return guard_op("flam_shifted_chebyshev_polynomial_w", [&] { return flambeau::ops::shifted_chebyshev_polynomial_w(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_shifted_chebyshev_polynomial_w", [&] { return flambeau::ops::shifted_chebyshev_polynomial_w(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_shifted_chebyshev_polynomial_w_out(const flam_tensor *input, const flam_tensor *n,
+flam_tensor *flam_shifted_chebyshev_polynomial_w_out(const flam_tensor *x, const flam_tensor *n,
     flam_tensor *out) {
-  if (!input) return null_operand("flam_shifted_chebyshev_polynomial_w_out", "input"), nullptr;
+  if (!x) return null_operand("flam_shifted_chebyshev_polynomial_w_out", "x"), nullptr;
   if (!n) return null_operand("flam_shifted_chebyshev_polynomial_w_out", "n"), nullptr;
   if (!out) return null_operand("flam_shifted_chebyshev_polynomial_w_out", "out"), nullptr;
-  return guard_op("flam_shifted_chebyshev_polynomial_w_out", [&] { return flambeau::ops::shifted_chebyshev_polynomial_w_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_shifted_chebyshev_polynomial_w_out", [&] { return flambeau::ops::shifted_chebyshev_polynomial_w_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_hermite_polynomial_h(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_hermite_polynomial_h", "input"), nullptr;
+flam_tensor *flam_hermite_polynomial_h(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_hermite_polynomial_h", "x"), nullptr;
   if (!n) return null_operand("flam_hermite_polynomial_h", "n"), nullptr;
-  return guard_op("flam_hermite_polynomial_h", [&] { return flambeau::ops::hermite_polynomial_h(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_hermite_polynomial_h", [&] { return flambeau::ops::hermite_polynomial_h(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_hermite_polynomial_h_out(const flam_tensor *input, const flam_tensor *n,
-    flam_tensor *out) {
-  if (!input) return null_operand("flam_hermite_polynomial_h_out", "input"), nullptr;
+flam_tensor *flam_hermite_polynomial_h_out(const flam_tensor *x, const flam_tensor *n, flam_tensor
+    *out) {
+  if (!x) return null_operand("flam_hermite_polynomial_h_out", "x"), nullptr;
   if (!n) return null_operand("flam_hermite_polynomial_h_out", "n"), nullptr;
   if (!out) return null_operand("flam_hermite_polynomial_h_out", "out"), nullptr;
-  return guard_op("flam_hermite_polynomial_h_out", [&] { return flambeau::ops::hermite_polynomial_h_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_hermite_polynomial_h_out", [&] { return flambeau::ops::hermite_polynomial_h_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_hermite_polynomial_he(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_hermite_polynomial_he", "input"), nullptr;
+flam_tensor *flam_hermite_polynomial_he(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_hermite_polynomial_he", "x"), nullptr;
   if (!n) return null_operand("flam_hermite_polynomial_he", "n"), nullptr;
-  return guard_op("flam_hermite_polynomial_he", [&] { return flambeau::ops::hermite_polynomial_he(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_hermite_polynomial_he", [&] { return flambeau::ops::hermite_polynomial_he(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_hermite_polynomial_he_out(const flam_tensor *input, const flam_tensor *n,
-    flam_tensor *out) {
-  if (!input) return null_operand("flam_hermite_polynomial_he_out", "input"), nullptr;
+flam_tensor *flam_hermite_polynomial_he_out(const flam_tensor *x, const flam_tensor *n, flam_tensor
+    *out) {
+  if (!x) return null_operand("flam_hermite_polynomial_he_out", "x"), nullptr;
   if (!n) return null_operand("flam_hermite_polynomial_he_out", "n"), nullptr;
   if (!out) return null_operand("flam_hermite_polynomial_he_out", "out"), nullptr;
-  return guard_op("flam_hermite_polynomial_he_out", [&] { return flambeau::ops::hermite_polynomial_he_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_hermite_polynomial_he_out", [&] { return flambeau::ops::hermite_polynomial_he_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_laguerre_polynomial_l(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_laguerre_polynomial_l", "input"), nullptr;
+flam_tensor *flam_laguerre_polynomial_l(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_laguerre_polynomial_l", "x"), nullptr;
   if (!n) return null_operand("flam_laguerre_polynomial_l", "n"), nullptr;
-  return guard_op("flam_laguerre_polynomial_l", [&] { return flambeau::ops::laguerre_polynomial_l(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_laguerre_polynomial_l", [&] { return flambeau::ops::laguerre_polynomial_l(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_laguerre_polynomial_l_out(const flam_tensor *input, const flam_tensor *n,
-    flam_tensor *out) {
-  if (!input) return null_operand("flam_laguerre_polynomial_l_out", "input"), nullptr;
+flam_tensor *flam_laguerre_polynomial_l_out(const flam_tensor *x, const flam_tensor *n, flam_tensor
+    *out) {
+  if (!x) return null_operand("flam_laguerre_polynomial_l_out", "x"), nullptr;
   if (!n) return null_operand("flam_laguerre_polynomial_l_out", "n"), nullptr;
   if (!out) return null_operand("flam_laguerre_polynomial_l_out", "out"), nullptr;
-  return guard_op("flam_laguerre_polynomial_l_out", [&] { return flambeau::ops::laguerre_polynomial_l_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_laguerre_polynomial_l_out", [&] { return flambeau::ops::laguerre_polynomial_l_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
-flam_tensor *flam_legendre_polynomial_p(const flam_tensor *input, const flam_tensor *n) {
-  if (!input) return null_operand("flam_legendre_polynomial_p", "input"), nullptr;
+flam_tensor *flam_legendre_polynomial_p(const flam_tensor *x, const flam_tensor *n) {
+  if (!x) return null_operand("flam_legendre_polynomial_p", "x"), nullptr;
   if (!n) return null_operand("flam_legendre_polynomial_p", "n"), nullptr;
-  return guard_op("flam_legendre_polynomial_p", [&] { return flambeau::ops::legendre_polynomial_p(as_tensor(input), as_tensor(n)); });
+  return guard_op("flam_legendre_polynomial_p", [&] { return flambeau::ops::legendre_polynomial_p(as_tensor(x), as_tensor(n)); });
 }
 
-flam_tensor *flam_legendre_polynomial_p_out(const flam_tensor *input, const flam_tensor *n,
-    flam_tensor *out) {
-  if (!input) return null_operand("flam_legendre_polynomial_p_out", "input"), nullptr;
+flam_tensor *flam_legendre_polynomial_p_out(const flam_tensor *x, const flam_tensor *n, flam_tensor
+    *out) {
+  if (!x) return null_operand("flam_legendre_polynomial_p_out", "x"), nullptr;
   if (!n) return null_operand("flam_legendre_polynomial_p_out", "n"), nullptr;
   if (!out) return null_operand("flam_legendre_polynomial_p_out", "out"), nullptr;
-  return guard_op("flam_legendre_polynomial_p_out", [&] { return flambeau::ops::legendre_polynomial_p_out(as_tensor(input), as_tensor(n), as_tensor(out)); });
+  return guard_op("flam_legendre_polynomial_p_out", [&] { return flambeau::ops::legendre_polynomial_p_out(as_tensor(x), as_tensor(n), as_tensor(out)); });
 }
 
 }  // extern "C"

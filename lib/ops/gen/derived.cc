@@ -116,14 +116,14 @@ Tensor modified_bessel_k1_out(const Tensor& input, const Tensor& out) {
   return into(out, "modified_bessel_k1", Into::out, [&] { return ops::modified_bessel_k1(input); });
 }
 
-Tensor scaled_modified_bessel_k0_out(const Tensor& input, const Tensor& out) {
+Tensor scaled_modified_bessel_k0_out(const Tensor& x, const Tensor& out) {
   return into(out, "scaled_modified_bessel_k0", Into::out, [&] { return
-    ops::scaled_modified_bessel_k0(input); });
+    ops::scaled_modified_bessel_k0(x); });
 }
 
-Tensor scaled_modified_bessel_k1_out(const Tensor& input, const Tensor& out) {
+Tensor scaled_modified_bessel_k1_out(const Tensor& x, const Tensor& out) {
   return into(out, "scaled_modified_bessel_k1", Into::out, [&] { return
-    ops::scaled_modified_bessel_k1(input); });
+    ops::scaled_modified_bessel_k1(x); });
 }
 
 Tensor bessel_j0_out(const Tensor& input, const Tensor& out) {
@@ -142,9 +142,8 @@ Tensor bessel_y1_out(const Tensor& input, const Tensor& out) {
   return into(out, "bessel_y1", Into::out, [&] { return ops::bessel_y1(input); });
 }
 
-Tensor spherical_bessel_j0_out(const Tensor& input, const Tensor& out) {
-  return into(out, "spherical_bessel_j0", Into::out, [&] { return ops::spherical_bessel_j0(input);
-    });
+Tensor spherical_bessel_j0_out(const Tensor& x, const Tensor& out) {
+  return into(out, "spherical_bessel_j0", Into::out, [&] { return ops::spherical_bessel_j0(x); });
 }
 
 Tensor add_(const Tensor& input, const Tensor& other, double alpha) {
@@ -553,13 +552,13 @@ Tensor linalg_vecdot_out(const Tensor& x, const Tensor& y, int64_t dim, const Te
   return into(out, "linalg_vecdot", Into::out, [&] { return ops::linalg_vecdot(x, y, dim); });
 }
 
-Tensor linalg_matrix_exp_out(const Tensor& A, const Tensor& out) {
-  return into(out, "linalg_matrix_exp", Into::out, [&] { return ops::linalg_matrix_exp(A); });
+Tensor linalg_matrix_exp_out(const Tensor& input, const Tensor& out) {
+  return into(out, "linalg_matrix_exp", Into::out, [&] { return ops::linalg_matrix_exp(input); });
 }
 
-Tensor linalg_householder_product_out(const Tensor& A, const Tensor& tau, const Tensor& out) {
+Tensor linalg_householder_product_out(const Tensor& input, const Tensor& tau, const Tensor& out) {
   return into(out, "linalg_householder_product", Into::out, [&] { return
-    ops::linalg_householder_product(A, tau); });
+    ops::linalg_householder_product(input, tau); });
 }
 
 Tensor ormqr_out(const Tensor& input, const Tensor& tau, const Tensor& other, bool left, bool
@@ -999,64 +998,64 @@ Tensor bitwise_not_out(const Tensor& input, const Tensor& out) {
   return into(out, "bitwise_not", Into::out, [&] { return ops::bitwise_not(input); });
 }
 
-Tensor chebyshev_polynomial_t_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "chebyshev_polynomial_t", Into::out, [&] { return
-    ops::chebyshev_polynomial_t(input, n); });
-}
-
-Tensor chebyshev_polynomial_u_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "chebyshev_polynomial_u", Into::out, [&] { return
-    ops::chebyshev_polynomial_u(input, n); });
-}
-
-Tensor chebyshev_polynomial_v_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "chebyshev_polynomial_v", Into::out, [&] { return
-    ops::chebyshev_polynomial_v(input, n); });
-}
-
-Tensor chebyshev_polynomial_w_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "chebyshev_polynomial_w", Into::out, [&] { return
-    ops::chebyshev_polynomial_w(input, n); });
-}
-
-Tensor shifted_chebyshev_polynomial_t_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "shifted_chebyshev_polynomial_t", Into::out, [&] { return
-    ops::shifted_chebyshev_polynomial_t(input, n); });
-}
-
-Tensor shifted_chebyshev_polynomial_u_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "shifted_chebyshev_polynomial_u", Into::out, [&] { return
-    ops::shifted_chebyshev_polynomial_u(input, n); });
-}
-
-Tensor shifted_chebyshev_polynomial_v_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "shifted_chebyshev_polynomial_v", Into::out, [&] { return
-    ops::shifted_chebyshev_polynomial_v(input, n); });
-}
-
-Tensor shifted_chebyshev_polynomial_w_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "shifted_chebyshev_polynomial_w", Into::out, [&] { return
-    ops::shifted_chebyshev_polynomial_w(input, n); });
-}
-
-Tensor hermite_polynomial_h_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "hermite_polynomial_h", Into::out, [&] { return ops::hermite_polynomial_h(input,
+Tensor chebyshev_polynomial_t_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "chebyshev_polynomial_t", Into::out, [&] { return ops::chebyshev_polynomial_t(x,
     n); });
 }
 
-Tensor hermite_polynomial_he_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "hermite_polynomial_he", Into::out, [&] { return
-    ops::hermite_polynomial_he(input, n); });
+Tensor chebyshev_polynomial_u_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "chebyshev_polynomial_u", Into::out, [&] { return ops::chebyshev_polynomial_u(x,
+    n); });
 }
 
-Tensor laguerre_polynomial_l_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "laguerre_polynomial_l", Into::out, [&] { return
-    ops::laguerre_polynomial_l(input, n); });
+Tensor chebyshev_polynomial_v_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "chebyshev_polynomial_v", Into::out, [&] { return ops::chebyshev_polynomial_v(x,
+    n); });
 }
 
-Tensor legendre_polynomial_p_out(const Tensor& input, const Tensor& n, const Tensor& out) {
-  return into(out, "legendre_polynomial_p", Into::out, [&] { return
-    ops::legendre_polynomial_p(input, n); });
+Tensor chebyshev_polynomial_w_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "chebyshev_polynomial_w", Into::out, [&] { return ops::chebyshev_polynomial_w(x,
+    n); });
+}
+
+Tensor shifted_chebyshev_polynomial_t_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "shifted_chebyshev_polynomial_t", Into::out, [&] { return
+    ops::shifted_chebyshev_polynomial_t(x, n); });
+}
+
+Tensor shifted_chebyshev_polynomial_u_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "shifted_chebyshev_polynomial_u", Into::out, [&] { return
+    ops::shifted_chebyshev_polynomial_u(x, n); });
+}
+
+Tensor shifted_chebyshev_polynomial_v_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "shifted_chebyshev_polynomial_v", Into::out, [&] { return
+    ops::shifted_chebyshev_polynomial_v(x, n); });
+}
+
+Tensor shifted_chebyshev_polynomial_w_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "shifted_chebyshev_polynomial_w", Into::out, [&] { return
+    ops::shifted_chebyshev_polynomial_w(x, n); });
+}
+
+Tensor hermite_polynomial_h_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "hermite_polynomial_h", Into::out, [&] { return ops::hermite_polynomial_h(x, n);
+    });
+}
+
+Tensor hermite_polynomial_he_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "hermite_polynomial_he", Into::out, [&] { return ops::hermite_polynomial_he(x,
+    n); });
+}
+
+Tensor laguerre_polynomial_l_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "laguerre_polynomial_l", Into::out, [&] { return ops::laguerre_polynomial_l(x,
+    n); });
+}
+
+Tensor legendre_polynomial_p_out(const Tensor& x, const Tensor& n, const Tensor& out) {
+  return into(out, "legendre_polynomial_p", Into::out, [&] { return ops::legendre_polynomial_p(x,
+    n); });
 }
 
 Tensor ndtr_out(const Tensor& input, const Tensor& out) {

@@ -2252,63 +2252,63 @@ def modified_bessel_k1_out(input, out):
     return _wrap(h)
 
 
-def scaled_modified_bessel_k0(input):
+def scaled_modified_bessel_k0(x):
     """`exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
 
-    - `input`: any shape and dtype.
-    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - `x`: any shape and dtype.
+    - returns: shape of `x`; its dtype, the default dtype for bool and integers.
     - errors: none but those of a failed operand.
     - source: Abramowitz and Stegun, 1964, 9.6.24.
     """
-    h = _fast.flam_scaled_modified_bessel_k0(input._h)
+    h = _fast.flam_scaled_modified_bessel_k0(x._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def scaled_modified_bessel_k0_out(input, out):
+def scaled_modified_bessel_k0_out(x, out):
     """`scaled_modified_bessel_k0` into an existing tensor.
 
     `exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
 
-    - `input`: any shape and dtype.
+    - `x`: any shape and dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: none but those of a failed operand.
     - source: Abramowitz and Stegun, 1964, 9.6.24.
     """
-    h = _fast.flam_scaled_modified_bessel_k0_out(input._h, out._h)
+    h = _fast.flam_scaled_modified_bessel_k0_out(x._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def scaled_modified_bessel_k1(input):
+def scaled_modified_bessel_k1(x):
     """`exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
 
-    - `input`: any shape and dtype.
-    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - `x`: any shape and dtype.
+    - returns: shape of `x`; its dtype, the default dtype for bool and integers.
     - errors: none but those of a failed operand.
     - source: Abramowitz and Stegun, 1964, 9.6.24.
     """
-    h = _fast.flam_scaled_modified_bessel_k1(input._h)
+    h = _fast.flam_scaled_modified_bessel_k1(x._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def scaled_modified_bessel_k1_out(input, out):
+def scaled_modified_bessel_k1_out(x, out):
     """`scaled_modified_bessel_k1` into an existing tensor.
 
     `exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
 
-    - `input`: any shape and dtype.
+    - `x`: any shape and dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: none but those of a failed operand.
     - source: Abramowitz and Stegun, 1964, 9.6.24.
     """
-    h = _fast.flam_scaled_modified_bessel_k1_out(input._h, out._h)
+    h = _fast.flam_scaled_modified_bessel_k1_out(x._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -2430,30 +2430,30 @@ def bessel_y1_out(input, out):
     return _wrap(h)
 
 
-def spherical_bessel_j0(input):
+def spherical_bessel_j0(x):
     """`sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
 
-    - `input`: any shape and dtype.
-    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - `x`: any shape and dtype.
+    - returns: shape of `x`; its dtype, the default dtype for bool and integers.
     - errors: none but those of a failed operand.
     """
-    h = _fast.flam_spherical_bessel_j0(input._h)
+    h = _fast.flam_spherical_bessel_j0(x._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def spherical_bessel_j0_out(input, out):
+def spherical_bessel_j0_out(x, out):
     """`spherical_bessel_j0` into an existing tensor.
 
     `sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
 
-    - `input`: any shape and dtype.
+    - `x`: any shape and dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: none but those of a failed operand.
     """
-    h = _fast.flam_spherical_bessel_j0_out(input._h, out._h)
+    h = _fast.flam_spherical_bessel_j0_out(x._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -7725,63 +7725,63 @@ def linalg_vecdot_out(x, y, dim=-1, out=None):
     return _wrap(h)
 
 
-def linalg_matrix_exp(A):
+def linalg_matrix_exp(input):
     """The exponential of matrices.
 
-    - `A`: [..., n, n], floating point.
-    - returns: shape and dtype of `A`.
+    - `input`: [..., n, n], floating point.
+    - returns: shape and dtype of `input`.
     - errors: `ShapeError` where the matrices are not square; `DtypeError`.
     - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
     """
-    h = _blocking.flam_linalg_matrix_exp(A._h)
+    h = _blocking.flam_linalg_matrix_exp(input._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def linalg_matrix_exp_out(A, out):
+def linalg_matrix_exp_out(input, out):
     """`linalg_matrix_exp` into an existing tensor.
 
     The exponential of matrices.
 
-    - `A`: [..., n, n], floating point.
+    - `input`: [..., n, n], floating point.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError` where the matrices are not square; `DtypeError`.
     - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
     """
-    h = _blocking.flam_linalg_matrix_exp_out(A._h, out._h)
+    h = _blocking.flam_linalg_matrix_exp_out(input._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def linalg_householder_product(A, tau):
+def linalg_householder_product(input, tau):
     """The first columns of a product of reflections, I - tau v v^T each.
 
-    - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
-    - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
-    - returns: shape of `A`.
+    - `input`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+    - `tau`: [..., k] with k not above n, nor n above m; dtype of `input`.
+    - returns: shape of `input`.
     - errors: `ShapeError`; `DtypeError`.
     """
-    h = _fast.flam_linalg_householder_product(A._h, tau._h)
+    h = _fast.flam_linalg_householder_product(input._h, tau._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def linalg_householder_product_out(A, tau, out):
+def linalg_householder_product_out(input, tau, out):
     """`linalg_householder_product` into an existing tensor.
 
     The first columns of a product of reflections, I - tau v v^T each.
 
-    - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
-    - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
+    - `input`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+    - `tau`: [..., k] with k not above n, nor n above m; dtype of `input`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DtypeError`.
     """
-    h = _fast.flam_linalg_householder_product_out(A._h, tau._h, out._h)
+    h = _fast.flam_linalg_householder_product_out(input._h, tau._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -12581,397 +12581,397 @@ def bitwise_not_out(input, out):
     return _wrap(h)
 
 
-def chebyshev_polynomial_t(input, n):
+def chebyshev_polynomial_t(x, n):
     """Chebyshev polynomials of the first kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_chebyshev_polynomial_t(input._h, n._h)
+    h = _fast.flam_chebyshev_polynomial_t(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def chebyshev_polynomial_t_out(input, n, out):
+def chebyshev_polynomial_t_out(x, n, out):
     """`chebyshev_polynomial_t` into an existing tensor.
 
     Chebyshev polynomials of the first kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_chebyshev_polynomial_t_out(input._h, n._h, out._h)
+    h = _fast.flam_chebyshev_polynomial_t_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def chebyshev_polynomial_u(input, n):
+def chebyshev_polynomial_u(x, n):
     """Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_chebyshev_polynomial_u(input._h, n._h)
+    h = _fast.flam_chebyshev_polynomial_u(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def chebyshev_polynomial_u_out(input, n, out):
+def chebyshev_polynomial_u_out(x, n, out):
     """`chebyshev_polynomial_u` into an existing tensor.
 
     Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_chebyshev_polynomial_u_out(input._h, n._h, out._h)
+    h = _fast.flam_chebyshev_polynomial_u_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def chebyshev_polynomial_v(input, n):
+def chebyshev_polynomial_v(x, n):
     """Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_chebyshev_polynomial_v(input._h, n._h)
+    h = _fast.flam_chebyshev_polynomial_v(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def chebyshev_polynomial_v_out(input, n, out):
+def chebyshev_polynomial_v_out(x, n, out):
     """`chebyshev_polynomial_v` into an existing tensor.
 
     Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_chebyshev_polynomial_v_out(input._h, n._h, out._h)
+    h = _fast.flam_chebyshev_polynomial_v_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def chebyshev_polynomial_w(input, n):
+def chebyshev_polynomial_w(x, n):
     """Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_chebyshev_polynomial_w(input._h, n._h)
+    h = _fast.flam_chebyshev_polynomial_w(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def chebyshev_polynomial_w_out(input, n, out):
+def chebyshev_polynomial_w_out(x, n, out):
     """`chebyshev_polynomial_w` into an existing tensor.
 
     Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_chebyshev_polynomial_w_out(input._h, n._h, out._h)
+    h = _fast.flam_chebyshev_polynomial_w_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def shifted_chebyshev_polynomial_t(input, n):
+def shifted_chebyshev_polynomial_t(x, n):
     """Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_shifted_chebyshev_polynomial_t(input._h, n._h)
+    h = _fast.flam_shifted_chebyshev_polynomial_t(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def shifted_chebyshev_polynomial_t_out(input, n, out):
+def shifted_chebyshev_polynomial_t_out(x, n, out):
     """`shifted_chebyshev_polynomial_t` into an existing tensor.
 
     Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_shifted_chebyshev_polynomial_t_out(input._h, n._h, out._h)
+    h = _fast.flam_shifted_chebyshev_polynomial_t_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def shifted_chebyshev_polynomial_u(input, n):
+def shifted_chebyshev_polynomial_u(x, n):
     """Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_shifted_chebyshev_polynomial_u(input._h, n._h)
+    h = _fast.flam_shifted_chebyshev_polynomial_u(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def shifted_chebyshev_polynomial_u_out(input, n, out):
+def shifted_chebyshev_polynomial_u_out(x, n, out):
     """`shifted_chebyshev_polynomial_u` into an existing tensor.
 
     Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_shifted_chebyshev_polynomial_u_out(input._h, n._h, out._h)
+    h = _fast.flam_shifted_chebyshev_polynomial_u_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def shifted_chebyshev_polynomial_v(input, n):
+def shifted_chebyshev_polynomial_v(x, n):
     """Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_shifted_chebyshev_polynomial_v(input._h, n._h)
+    h = _fast.flam_shifted_chebyshev_polynomial_v(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def shifted_chebyshev_polynomial_v_out(input, n, out):
+def shifted_chebyshev_polynomial_v_out(x, n, out):
     """`shifted_chebyshev_polynomial_v` into an existing tensor.
 
     Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_shifted_chebyshev_polynomial_v_out(input._h, n._h, out._h)
+    h = _fast.flam_shifted_chebyshev_polynomial_v_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def shifted_chebyshev_polynomial_w(input, n):
+def shifted_chebyshev_polynomial_w(x, n):
     """Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_shifted_chebyshev_polynomial_w(input._h, n._h)
+    h = _fast.flam_shifted_chebyshev_polynomial_w(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def shifted_chebyshev_polynomial_w_out(input, n, out):
+def shifted_chebyshev_polynomial_w_out(x, n, out):
     """`shifted_chebyshev_polynomial_w` into an existing tensor.
 
     Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_shifted_chebyshev_polynomial_w_out(input._h, n._h, out._h)
+    h = _fast.flam_shifted_chebyshev_polynomial_w_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def hermite_polynomial_h(input, n):
+def hermite_polynomial_h(x, n):
     """Hermite polynomials of physics, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_hermite_polynomial_h(input._h, n._h)
+    h = _fast.flam_hermite_polynomial_h(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def hermite_polynomial_h_out(input, n, out):
+def hermite_polynomial_h_out(x, n, out):
     """`hermite_polynomial_h` into an existing tensor.
 
     Hermite polynomials of physics, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_hermite_polynomial_h_out(input._h, n._h, out._h)
+    h = _fast.flam_hermite_polynomial_h_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def hermite_polynomial_he(input, n):
+def hermite_polynomial_he(x, n):
     """Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_hermite_polynomial_he(input._h, n._h)
+    h = _fast.flam_hermite_polynomial_he(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def hermite_polynomial_he_out(input, n, out):
+def hermite_polynomial_he_out(x, n, out):
     """`hermite_polynomial_he` into an existing tensor.
 
     Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_hermite_polynomial_he_out(input._h, n._h, out._h)
+    h = _fast.flam_hermite_polynomial_he_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def laguerre_polynomial_l(input, n):
+def laguerre_polynomial_l(x, n):
     """Laguerre polynomials, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_laguerre_polynomial_l(input._h, n._h)
+    h = _fast.flam_laguerre_polynomial_l(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def laguerre_polynomial_l_out(input, n, out):
+def laguerre_polynomial_l_out(x, n, out):
     """`laguerre_polynomial_l` into an existing tensor.
 
     Laguerre polynomials, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_laguerre_polynomial_l_out(input._h, n._h, out._h)
+    h = _fast.flam_laguerre_polynomial_l_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def legendre_polynomial_p(input, n):
+def legendre_polynomial_p(x, n):
     """Legendre polynomials, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_legendre_polynomial_p(input._h, n._h)
+    h = _fast.flam_legendre_polynomial_p(x._h, n._h)
     if not h:
         return _none()
     return _wrap(h)
 
 
-def legendre_polynomial_p_out(input, n, out):
+def legendre_polynomial_p_out(x, n, out):
     """`legendre_polynomial_p` into an existing tensor.
 
     Legendre polynomials, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
     """
-    h = _fast.flam_legendre_polynomial_p_out(input._h, n._h, out._h)
+    h = _fast.flam_legendre_polynomial_p_out(x._h, n._h, out._h)
     if not h:
         return _none()
     return _wrap(h)

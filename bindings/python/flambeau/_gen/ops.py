@@ -2113,30 +2113,30 @@ def _modified_bessel_k1(input, *, out=None):
 
 _modified_bessel_k1.__name__ = _modified_bessel_k1.__qualname__ = "modified_bessel_k1"
 
-_S_scaled_modified_bessel_k0 = (("input", "tensor", None, ""),)
+_S_scaled_modified_bessel_k0 = (("x", "tensor", None, ""),)
 
 
-def _scaled_modified_bessel_k0(input, *, out=None):
+def _scaled_modified_bessel_k0(x, *, out=None):
     """`exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
 
-    - `input`: any shape and dtype.
-    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - `x`: any shape and dtype.
+    - returns: shape of `x`; its dtype, the default dtype for bool and integers.
     - errors: none but those of a failed operand.
     - source: Abramowitz and Stegun, 1964, 9.6.24.
     """
     if out is not None:
         try:
-            h = _fast.flam_scaled_modified_bessel_k0_out(input._h, out._h)
+            h = _fast.flam_scaled_modified_bessel_k0_out(x._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_scaled_modified_bessel_k0_out, "scaled_modified_bessel_k0_out", _S_scaled_modified_bessel_k0, (input,), out._h)
+            h = _slow(_fast.flam_scaled_modified_bessel_k0_out, "scaled_modified_bessel_k0_out", _S_scaled_modified_bessel_k0, (x,), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_scaled_modified_bessel_k0(input._h)
+        h = _fast.flam_scaled_modified_bessel_k0(x._h)
     except _RETRY:
-        h = _slow(_fast.flam_scaled_modified_bessel_k0, "scaled_modified_bessel_k0", _S_scaled_modified_bessel_k0, (input,))
+        h = _slow(_fast.flam_scaled_modified_bessel_k0, "scaled_modified_bessel_k0", _S_scaled_modified_bessel_k0, (x,))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -2146,30 +2146,30 @@ def _scaled_modified_bessel_k0(input, *, out=None):
 
 _scaled_modified_bessel_k0.__name__ = _scaled_modified_bessel_k0.__qualname__ = "scaled_modified_bessel_k0"
 
-_S_scaled_modified_bessel_k1 = (("input", "tensor", None, ""),)
+_S_scaled_modified_bessel_k1 = (("x", "tensor", None, ""),)
 
 
-def _scaled_modified_bessel_k1(input, *, out=None):
+def _scaled_modified_bessel_k1(x, *, out=None):
     """`exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
 
-    - `input`: any shape and dtype.
-    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - `x`: any shape and dtype.
+    - returns: shape of `x`; its dtype, the default dtype for bool and integers.
     - errors: none but those of a failed operand.
     - source: Abramowitz and Stegun, 1964, 9.6.24.
     """
     if out is not None:
         try:
-            h = _fast.flam_scaled_modified_bessel_k1_out(input._h, out._h)
+            h = _fast.flam_scaled_modified_bessel_k1_out(x._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_scaled_modified_bessel_k1_out, "scaled_modified_bessel_k1_out", _S_scaled_modified_bessel_k1, (input,), out._h)
+            h = _slow(_fast.flam_scaled_modified_bessel_k1_out, "scaled_modified_bessel_k1_out", _S_scaled_modified_bessel_k1, (x,), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_scaled_modified_bessel_k1(input._h)
+        h = _fast.flam_scaled_modified_bessel_k1(x._h)
     except _RETRY:
-        h = _slow(_fast.flam_scaled_modified_bessel_k1, "scaled_modified_bessel_k1", _S_scaled_modified_bessel_k1, (input,))
+        h = _slow(_fast.flam_scaled_modified_bessel_k1, "scaled_modified_bessel_k1", _S_scaled_modified_bessel_k1, (x,))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -2307,29 +2307,29 @@ def _bessel_y1(input, *, out=None):
 
 _bessel_y1.__name__ = _bessel_y1.__qualname__ = "bessel_y1"
 
-_S_spherical_bessel_j0 = (("input", "tensor", None, ""),)
+_S_spherical_bessel_j0 = (("x", "tensor", None, ""),)
 
 
-def _spherical_bessel_j0(input, *, out=None):
+def _spherical_bessel_j0(x, *, out=None):
     """`sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
 
-    - `input`: any shape and dtype.
-    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - `x`: any shape and dtype.
+    - returns: shape of `x`; its dtype, the default dtype for bool and integers.
     - errors: none but those of a failed operand.
     """
     if out is not None:
         try:
-            h = _fast.flam_spherical_bessel_j0_out(input._h, out._h)
+            h = _fast.flam_spherical_bessel_j0_out(x._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_spherical_bessel_j0_out, "spherical_bessel_j0_out", _S_spherical_bessel_j0, (input,), out._h)
+            h = _slow(_fast.flam_spherical_bessel_j0_out, "spherical_bessel_j0_out", _S_spherical_bessel_j0, (x,), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_spherical_bessel_j0(input._h)
+        h = _fast.flam_spherical_bessel_j0(x._h)
     except _RETRY:
-        h = _slow(_fast.flam_spherical_bessel_j0, "spherical_bessel_j0", _S_spherical_bessel_j0, (input,))
+        h = _slow(_fast.flam_spherical_bessel_j0, "spherical_bessel_j0", _S_spherical_bessel_j0, (x,))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -7574,30 +7574,30 @@ def _linalg_vecdot(x, y, *, dim=-1, axis=_UNSET, out=None):
 
 _linalg_vecdot.__name__ = _linalg_vecdot.__qualname__ = "linalg_vecdot"
 
-_S_linalg_matrix_exp = (("A", "tensor", None, ""),)
+_S_linalg_matrix_exp = (("input", "tensor", None, ""),)
 
 
-def _linalg_matrix_exp(A, *, out=None):
+def _linalg_matrix_exp(input, *, out=None):
     """The exponential of matrices.
 
-    - `A`: [..., n, n], floating point.
-    - returns: shape and dtype of `A`.
+    - `input`: [..., n, n], floating point.
+    - returns: shape and dtype of `input`.
     - errors: `ShapeError` where the matrices are not square; `DtypeError`.
     - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
     """
     if out is not None:
         try:
-            h = _blocking.flam_linalg_matrix_exp_out(A._h, out._h)
+            h = _blocking.flam_linalg_matrix_exp_out(input._h, out._h)
         except _RETRY:
-            h = _slow(_blocking.flam_linalg_matrix_exp_out, "linalg_matrix_exp_out", _S_linalg_matrix_exp, (A,), out._h)
+            h = _slow(_blocking.flam_linalg_matrix_exp_out, "linalg_matrix_exp_out", _S_linalg_matrix_exp, (input,), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _blocking.flam_linalg_matrix_exp(A._h)
+        h = _blocking.flam_linalg_matrix_exp(input._h)
     except _RETRY:
-        h = _slow(_blocking.flam_linalg_matrix_exp, "linalg_matrix_exp", _S_linalg_matrix_exp, (A,))
+        h = _slow(_blocking.flam_linalg_matrix_exp, "linalg_matrix_exp", _S_linalg_matrix_exp, (input,))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -7607,32 +7607,32 @@ def _linalg_matrix_exp(A, *, out=None):
 
 _linalg_matrix_exp.__name__ = _linalg_matrix_exp.__qualname__ = "linalg_matrix_exp"
 
-_S_linalg_householder_product = (("A", "tensor", None, ""), ("tau", "tensor", None, ""),)
+_S_linalg_householder_product = (("input", "tensor", None, ""), ("tau", "tensor", None, ""),)
 
 
-def _linalg_householder_product(A, tau, *, out=None):
+def _linalg_householder_product(input, tau, *, out=None):
     """The first columns of a product of reflections, I - tau v v^T each.
 
-    - `A`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
-    - `tau`: [..., k] with k not above n, nor n above m; dtype of `A`.
-    - returns: shape of `A`.
+    - `input`: [..., m, n], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
+    - `tau`: [..., k] with k not above n, nor n above m; dtype of `input`.
+    - returns: shape of `input`.
     - errors: `ShapeError`; `DtypeError`.
     """
     if tau.__class__ in _NUMBERS:
         tau = _scalar(tau)
     if out is not None:
         try:
-            h = _fast.flam_linalg_householder_product_out(A._h, tau._h, out._h)
+            h = _fast.flam_linalg_householder_product_out(input._h, tau._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_linalg_householder_product_out, "linalg_householder_product_out", _S_linalg_householder_product, (A, tau), out._h)
+            h = _slow(_fast.flam_linalg_householder_product_out, "linalg_householder_product_out", _S_linalg_householder_product, (input, tau), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_linalg_householder_product(A._h, tau._h)
+        h = _fast.flam_linalg_householder_product(input._h, tau._h)
     except _RETRY:
-        h = _slow(_fast.flam_linalg_householder_product, "linalg_householder_product", _S_linalg_householder_product, (A, tau))
+        h = _slow(_fast.flam_linalg_householder_product, "linalg_householder_product", _S_linalg_householder_product, (input, tau))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12395,14 +12395,14 @@ def _bitwise_not_(input):
 
 _bitwise_not_.__name__ = _bitwise_not_.__qualname__ = "bitwise_not_"
 
-_S_chebyshev_polynomial_t = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_chebyshev_polynomial_t = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _chebyshev_polynomial_t(input, n, *, out=None):
+def _chebyshev_polynomial_t(x, n, *, out=None):
     """Chebyshev polynomials of the first kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12411,17 +12411,17 @@ def _chebyshev_polynomial_t(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_chebyshev_polynomial_t_out(input._h, n._h, out._h)
+            h = _fast.flam_chebyshev_polynomial_t_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_chebyshev_polynomial_t_out, "chebyshev_polynomial_t_out", _S_chebyshev_polynomial_t, (input, n), out._h)
+            h = _slow(_fast.flam_chebyshev_polynomial_t_out, "chebyshev_polynomial_t_out", _S_chebyshev_polynomial_t, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_chebyshev_polynomial_t(input._h, n._h)
+        h = _fast.flam_chebyshev_polynomial_t(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_chebyshev_polynomial_t, "chebyshev_polynomial_t", _S_chebyshev_polynomial_t, (input, n))
+        h = _slow(_fast.flam_chebyshev_polynomial_t, "chebyshev_polynomial_t", _S_chebyshev_polynomial_t, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12431,14 +12431,14 @@ def _chebyshev_polynomial_t(input, n, *, out=None):
 
 _chebyshev_polynomial_t.__name__ = _chebyshev_polynomial_t.__qualname__ = "chebyshev_polynomial_t"
 
-_S_chebyshev_polynomial_u = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_chebyshev_polynomial_u = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _chebyshev_polynomial_u(input, n, *, out=None):
+def _chebyshev_polynomial_u(x, n, *, out=None):
     """Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12447,17 +12447,17 @@ def _chebyshev_polynomial_u(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_chebyshev_polynomial_u_out(input._h, n._h, out._h)
+            h = _fast.flam_chebyshev_polynomial_u_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_chebyshev_polynomial_u_out, "chebyshev_polynomial_u_out", _S_chebyshev_polynomial_u, (input, n), out._h)
+            h = _slow(_fast.flam_chebyshev_polynomial_u_out, "chebyshev_polynomial_u_out", _S_chebyshev_polynomial_u, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_chebyshev_polynomial_u(input._h, n._h)
+        h = _fast.flam_chebyshev_polynomial_u(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_chebyshev_polynomial_u, "chebyshev_polynomial_u", _S_chebyshev_polynomial_u, (input, n))
+        h = _slow(_fast.flam_chebyshev_polynomial_u, "chebyshev_polynomial_u", _S_chebyshev_polynomial_u, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12467,14 +12467,14 @@ def _chebyshev_polynomial_u(input, n, *, out=None):
 
 _chebyshev_polynomial_u.__name__ = _chebyshev_polynomial_u.__qualname__ = "chebyshev_polynomial_u"
 
-_S_chebyshev_polynomial_v = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_chebyshev_polynomial_v = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _chebyshev_polynomial_v(input, n, *, out=None):
+def _chebyshev_polynomial_v(x, n, *, out=None):
     """Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12483,17 +12483,17 @@ def _chebyshev_polynomial_v(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_chebyshev_polynomial_v_out(input._h, n._h, out._h)
+            h = _fast.flam_chebyshev_polynomial_v_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_chebyshev_polynomial_v_out, "chebyshev_polynomial_v_out", _S_chebyshev_polynomial_v, (input, n), out._h)
+            h = _slow(_fast.flam_chebyshev_polynomial_v_out, "chebyshev_polynomial_v_out", _S_chebyshev_polynomial_v, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_chebyshev_polynomial_v(input._h, n._h)
+        h = _fast.flam_chebyshev_polynomial_v(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_chebyshev_polynomial_v, "chebyshev_polynomial_v", _S_chebyshev_polynomial_v, (input, n))
+        h = _slow(_fast.flam_chebyshev_polynomial_v, "chebyshev_polynomial_v", _S_chebyshev_polynomial_v, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12503,14 +12503,14 @@ def _chebyshev_polynomial_v(input, n, *, out=None):
 
 _chebyshev_polynomial_v.__name__ = _chebyshev_polynomial_v.__qualname__ = "chebyshev_polynomial_v"
 
-_S_chebyshev_polynomial_w = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_chebyshev_polynomial_w = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _chebyshev_polynomial_w(input, n, *, out=None):
+def _chebyshev_polynomial_w(x, n, *, out=None):
     """Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12519,17 +12519,17 @@ def _chebyshev_polynomial_w(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_chebyshev_polynomial_w_out(input._h, n._h, out._h)
+            h = _fast.flam_chebyshev_polynomial_w_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_chebyshev_polynomial_w_out, "chebyshev_polynomial_w_out", _S_chebyshev_polynomial_w, (input, n), out._h)
+            h = _slow(_fast.flam_chebyshev_polynomial_w_out, "chebyshev_polynomial_w_out", _S_chebyshev_polynomial_w, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_chebyshev_polynomial_w(input._h, n._h)
+        h = _fast.flam_chebyshev_polynomial_w(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_chebyshev_polynomial_w, "chebyshev_polynomial_w", _S_chebyshev_polynomial_w, (input, n))
+        h = _slow(_fast.flam_chebyshev_polynomial_w, "chebyshev_polynomial_w", _S_chebyshev_polynomial_w, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12539,14 +12539,14 @@ def _chebyshev_polynomial_w(input, n, *, out=None):
 
 _chebyshev_polynomial_w.__name__ = _chebyshev_polynomial_w.__qualname__ = "chebyshev_polynomial_w"
 
-_S_shifted_chebyshev_polynomial_t = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_shifted_chebyshev_polynomial_t = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _shifted_chebyshev_polynomial_t(input, n, *, out=None):
+def _shifted_chebyshev_polynomial_t(x, n, *, out=None):
     """Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12555,17 +12555,17 @@ def _shifted_chebyshev_polynomial_t(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_shifted_chebyshev_polynomial_t_out(input._h, n._h, out._h)
+            h = _fast.flam_shifted_chebyshev_polynomial_t_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_shifted_chebyshev_polynomial_t_out, "shifted_chebyshev_polynomial_t_out", _S_shifted_chebyshev_polynomial_t, (input, n), out._h)
+            h = _slow(_fast.flam_shifted_chebyshev_polynomial_t_out, "shifted_chebyshev_polynomial_t_out", _S_shifted_chebyshev_polynomial_t, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_shifted_chebyshev_polynomial_t(input._h, n._h)
+        h = _fast.flam_shifted_chebyshev_polynomial_t(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_shifted_chebyshev_polynomial_t, "shifted_chebyshev_polynomial_t", _S_shifted_chebyshev_polynomial_t, (input, n))
+        h = _slow(_fast.flam_shifted_chebyshev_polynomial_t, "shifted_chebyshev_polynomial_t", _S_shifted_chebyshev_polynomial_t, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12575,14 +12575,14 @@ def _shifted_chebyshev_polynomial_t(input, n, *, out=None):
 
 _shifted_chebyshev_polynomial_t.__name__ = _shifted_chebyshev_polynomial_t.__qualname__ = "shifted_chebyshev_polynomial_t"
 
-_S_shifted_chebyshev_polynomial_u = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_shifted_chebyshev_polynomial_u = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _shifted_chebyshev_polynomial_u(input, n, *, out=None):
+def _shifted_chebyshev_polynomial_u(x, n, *, out=None):
     """Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12591,17 +12591,17 @@ def _shifted_chebyshev_polynomial_u(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_shifted_chebyshev_polynomial_u_out(input._h, n._h, out._h)
+            h = _fast.flam_shifted_chebyshev_polynomial_u_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_shifted_chebyshev_polynomial_u_out, "shifted_chebyshev_polynomial_u_out", _S_shifted_chebyshev_polynomial_u, (input, n), out._h)
+            h = _slow(_fast.flam_shifted_chebyshev_polynomial_u_out, "shifted_chebyshev_polynomial_u_out", _S_shifted_chebyshev_polynomial_u, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_shifted_chebyshev_polynomial_u(input._h, n._h)
+        h = _fast.flam_shifted_chebyshev_polynomial_u(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_shifted_chebyshev_polynomial_u, "shifted_chebyshev_polynomial_u", _S_shifted_chebyshev_polynomial_u, (input, n))
+        h = _slow(_fast.flam_shifted_chebyshev_polynomial_u, "shifted_chebyshev_polynomial_u", _S_shifted_chebyshev_polynomial_u, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12611,14 +12611,14 @@ def _shifted_chebyshev_polynomial_u(input, n, *, out=None):
 
 _shifted_chebyshev_polynomial_u.__name__ = _shifted_chebyshev_polynomial_u.__qualname__ = "shifted_chebyshev_polynomial_u"
 
-_S_shifted_chebyshev_polynomial_v = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_shifted_chebyshev_polynomial_v = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _shifted_chebyshev_polynomial_v(input, n, *, out=None):
+def _shifted_chebyshev_polynomial_v(x, n, *, out=None):
     """Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12627,17 +12627,17 @@ def _shifted_chebyshev_polynomial_v(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_shifted_chebyshev_polynomial_v_out(input._h, n._h, out._h)
+            h = _fast.flam_shifted_chebyshev_polynomial_v_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_shifted_chebyshev_polynomial_v_out, "shifted_chebyshev_polynomial_v_out", _S_shifted_chebyshev_polynomial_v, (input, n), out._h)
+            h = _slow(_fast.flam_shifted_chebyshev_polynomial_v_out, "shifted_chebyshev_polynomial_v_out", _S_shifted_chebyshev_polynomial_v, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_shifted_chebyshev_polynomial_v(input._h, n._h)
+        h = _fast.flam_shifted_chebyshev_polynomial_v(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_shifted_chebyshev_polynomial_v, "shifted_chebyshev_polynomial_v", _S_shifted_chebyshev_polynomial_v, (input, n))
+        h = _slow(_fast.flam_shifted_chebyshev_polynomial_v, "shifted_chebyshev_polynomial_v", _S_shifted_chebyshev_polynomial_v, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12647,14 +12647,14 @@ def _shifted_chebyshev_polynomial_v(input, n, *, out=None):
 
 _shifted_chebyshev_polynomial_v.__name__ = _shifted_chebyshev_polynomial_v.__qualname__ = "shifted_chebyshev_polynomial_v"
 
-_S_shifted_chebyshev_polynomial_w = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_shifted_chebyshev_polynomial_w = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _shifted_chebyshev_polynomial_w(input, n, *, out=None):
+def _shifted_chebyshev_polynomial_w(x, n, *, out=None):
     """Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12663,17 +12663,17 @@ def _shifted_chebyshev_polynomial_w(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_shifted_chebyshev_polynomial_w_out(input._h, n._h, out._h)
+            h = _fast.flam_shifted_chebyshev_polynomial_w_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_shifted_chebyshev_polynomial_w_out, "shifted_chebyshev_polynomial_w_out", _S_shifted_chebyshev_polynomial_w, (input, n), out._h)
+            h = _slow(_fast.flam_shifted_chebyshev_polynomial_w_out, "shifted_chebyshev_polynomial_w_out", _S_shifted_chebyshev_polynomial_w, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_shifted_chebyshev_polynomial_w(input._h, n._h)
+        h = _fast.flam_shifted_chebyshev_polynomial_w(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_shifted_chebyshev_polynomial_w, "shifted_chebyshev_polynomial_w", _S_shifted_chebyshev_polynomial_w, (input, n))
+        h = _slow(_fast.flam_shifted_chebyshev_polynomial_w, "shifted_chebyshev_polynomial_w", _S_shifted_chebyshev_polynomial_w, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12683,14 +12683,14 @@ def _shifted_chebyshev_polynomial_w(input, n, *, out=None):
 
 _shifted_chebyshev_polynomial_w.__name__ = _shifted_chebyshev_polynomial_w.__qualname__ = "shifted_chebyshev_polynomial_w"
 
-_S_hermite_polynomial_h = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_hermite_polynomial_h = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _hermite_polynomial_h(input, n, *, out=None):
+def _hermite_polynomial_h(x, n, *, out=None):
     """Hermite polynomials of physics, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12699,17 +12699,17 @@ def _hermite_polynomial_h(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_hermite_polynomial_h_out(input._h, n._h, out._h)
+            h = _fast.flam_hermite_polynomial_h_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_hermite_polynomial_h_out, "hermite_polynomial_h_out", _S_hermite_polynomial_h, (input, n), out._h)
+            h = _slow(_fast.flam_hermite_polynomial_h_out, "hermite_polynomial_h_out", _S_hermite_polynomial_h, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_hermite_polynomial_h(input._h, n._h)
+        h = _fast.flam_hermite_polynomial_h(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_hermite_polynomial_h, "hermite_polynomial_h", _S_hermite_polynomial_h, (input, n))
+        h = _slow(_fast.flam_hermite_polynomial_h, "hermite_polynomial_h", _S_hermite_polynomial_h, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12719,14 +12719,14 @@ def _hermite_polynomial_h(input, n, *, out=None):
 
 _hermite_polynomial_h.__name__ = _hermite_polynomial_h.__qualname__ = "hermite_polynomial_h"
 
-_S_hermite_polynomial_he = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_hermite_polynomial_he = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _hermite_polynomial_he(input, n, *, out=None):
+def _hermite_polynomial_he(x, n, *, out=None):
     """Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12735,17 +12735,17 @@ def _hermite_polynomial_he(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_hermite_polynomial_he_out(input._h, n._h, out._h)
+            h = _fast.flam_hermite_polynomial_he_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_hermite_polynomial_he_out, "hermite_polynomial_he_out", _S_hermite_polynomial_he, (input, n), out._h)
+            h = _slow(_fast.flam_hermite_polynomial_he_out, "hermite_polynomial_he_out", _S_hermite_polynomial_he, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_hermite_polynomial_he(input._h, n._h)
+        h = _fast.flam_hermite_polynomial_he(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_hermite_polynomial_he, "hermite_polynomial_he", _S_hermite_polynomial_he, (input, n))
+        h = _slow(_fast.flam_hermite_polynomial_he, "hermite_polynomial_he", _S_hermite_polynomial_he, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12755,14 +12755,14 @@ def _hermite_polynomial_he(input, n, *, out=None):
 
 _hermite_polynomial_he.__name__ = _hermite_polynomial_he.__qualname__ = "hermite_polynomial_he"
 
-_S_laguerre_polynomial_l = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_laguerre_polynomial_l = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _laguerre_polynomial_l(input, n, *, out=None):
+def _laguerre_polynomial_l(x, n, *, out=None):
     """Laguerre polynomials, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12771,17 +12771,17 @@ def _laguerre_polynomial_l(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_laguerre_polynomial_l_out(input._h, n._h, out._h)
+            h = _fast.flam_laguerre_polynomial_l_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_laguerre_polynomial_l_out, "laguerre_polynomial_l_out", _S_laguerre_polynomial_l, (input, n), out._h)
+            h = _slow(_fast.flam_laguerre_polynomial_l_out, "laguerre_polynomial_l_out", _S_laguerre_polynomial_l, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_laguerre_polynomial_l(input._h, n._h)
+        h = _fast.flam_laguerre_polynomial_l(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_laguerre_polynomial_l, "laguerre_polynomial_l", _S_laguerre_polynomial_l, (input, n))
+        h = _slow(_fast.flam_laguerre_polynomial_l, "laguerre_polynomial_l", _S_laguerre_polynomial_l, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -12791,14 +12791,14 @@ def _laguerre_polynomial_l(input, n, *, out=None):
 
 _laguerre_polynomial_l.__name__ = _laguerre_polynomial_l.__qualname__ = "laguerre_polynomial_l"
 
-_S_legendre_polynomial_p = (("input", "tensor", None, ""), ("n", "tensor", None, ""),)
+_S_legendre_polynomial_p = (("x", "tensor", None, ""), ("n", "tensor", None, ""),)
 
 
-def _legendre_polynomial_p(input, n, *, out=None):
+def _legendre_polynomial_p(x, n, *, out=None):
     """Legendre polynomials, of degree `n`; 0 for a negative one.
 
-    - `input`: a number or any tensor.
-    - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+    - `x`: a number or any tensor.
+    - `n`: the degrees: a number or a tensor that broadcasts with `x`.
     - returns: the broadcast shape; floating point; carries no gradient.
     - errors: `ShapeError`; `DeviceMismatchError`; `DtypeError` for half types; `UnsupportedError` where a gradient is asked for.
     - source: Abramowitz and Stegun, 1964, 22.7.
@@ -12807,17 +12807,17 @@ def _legendre_polynomial_p(input, n, *, out=None):
         n = _scalar(n)
     if out is not None:
         try:
-            h = _fast.flam_legendre_polynomial_p_out(input._h, n._h, out._h)
+            h = _fast.flam_legendre_polynomial_p_out(x._h, n._h, out._h)
         except _RETRY:
-            h = _slow(_fast.flam_legendre_polynomial_p_out, "legendre_polynomial_p_out", _S_legendre_polynomial_p, (input, n), out._h)
+            h = _slow(_fast.flam_legendre_polynomial_p_out, "legendre_polynomial_p_out", _S_legendre_polynomial_p, (x, n), out._h)
         if not h:
             _raise()
         _rel(h)
         return out
     try:
-        h = _fast.flam_legendre_polynomial_p(input._h, n._h)
+        h = _fast.flam_legendre_polynomial_p(x._h, n._h)
     except _RETRY:
-        h = _slow(_fast.flam_legendre_polynomial_p, "legendre_polynomial_p", _S_legendre_polynomial_p, (input, n))
+        h = _slow(_fast.flam_legendre_polynomial_p, "legendre_polynomial_p", _S_legendre_polynomial_p, (x, n))
     if not h:
         _raise()
     t = _new(Tensor)
@@ -19871,12 +19871,16 @@ SPECIAL = {
     "chebyshev_polynomial_u": _chebyshev_polynomial_u,
     "chebyshev_polynomial_v": _chebyshev_polynomial_v,
     "chebyshev_polynomial_w": _chebyshev_polynomial_w,
+    "digamma": _digamma,
+    "digamma_": _digamma_,
     "entr": _entr,
     "erf": _erf,
     "erf_": _erf_,
     "erfc": _erfc,
     "erfc_": _erfc_,
     "erfcx": _erfcx,
+    "erfinv": _erfinv,
+    "erfinv_": _erfinv_,
     "exp2": _exp2,
     "exp2_": _exp2_,
     "expit": _sigmoid,
@@ -19887,6 +19891,8 @@ SPECIAL = {
     "gammainc_": _igamma_,
     "gammaincc": _igammac,
     "gammaincc_": _igammac_,
+    "gammaln": _lgamma,
+    "gammaln_": _lgamma_,
     "hermite_polynomial_h": _hermite_polynomial_h,
     "hermite_polynomial_he": _hermite_polynomial_he,
     "i0": _i0,
@@ -19900,6 +19906,8 @@ SPECIAL = {
     "log1p_": _log1p_,
     "log_ndtr": _log_ndtr,
     "log_softmax": _log_softmax,
+    "logit": _logit,
+    "logit_": _logit_,
     "logsumexp": _logsumexp,
     "modified_bessel_i0": _i0,
     "modified_bessel_i0_": _i0_,
@@ -19911,6 +19919,8 @@ SPECIAL = {
     "ndtr": _ndtr,
     "ndtri": _ndtri,
     "polygamma": _polygamma,
+    "psi": _digamma,
+    "psi_": _digamma_,
     "round": _round,
     "round_": _round_,
     "scaled_modified_bessel_k0": _scaled_modified_bessel_k0,
@@ -19919,9 +19929,13 @@ SPECIAL = {
     "shifted_chebyshev_polynomial_u": _shifted_chebyshev_polynomial_u,
     "shifted_chebyshev_polynomial_v": _shifted_chebyshev_polynomial_v,
     "shifted_chebyshev_polynomial_w": _shifted_chebyshev_polynomial_w,
+    "sinc": _sinc,
+    "sinc_": _sinc_,
     "softmax": _softmax,
     "spherical_bessel_j0": _spherical_bessel_j0,
     "xlog1py": _xlog1py,
+    "xlogy": _xlogy,
+    "xlogy_": _xlogy_,
     "zeta": _zeta,
 }
 LINALG = {

@@ -526,13 +526,13 @@ extern "C" {
     pub fn flam_i1e(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_modified_bessel_k0(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_modified_bessel_k1(input: *const flam_tensor) -> *mut flam_tensor;
-    pub fn flam_scaled_modified_bessel_k0(input: *const flam_tensor) -> *mut flam_tensor;
-    pub fn flam_scaled_modified_bessel_k1(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_scaled_modified_bessel_k0(x: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_scaled_modified_bessel_k1(x: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_bessel_j0(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_bessel_j1(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_bessel_y0(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_bessel_y1(input: *const flam_tensor) -> *mut flam_tensor;
-    pub fn flam_spherical_bessel_j0(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_spherical_bessel_j0(x: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_add(
         input: *const flam_tensor,
         other: *const flam_tensor,
@@ -1473,9 +1473,9 @@ extern "C" {
         y: *const flam_tensor,
         dim: i64,
     ) -> *mut flam_tensor;
-    pub fn flam_linalg_matrix_exp(A: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_linalg_matrix_exp(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_linalg_householder_product(
-        A: *const flam_tensor,
+        input: *const flam_tensor,
         tau: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_ormqr(
@@ -1806,51 +1806,51 @@ extern "C" {
     pub fn flam_logical_not(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_bitwise_not(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_chebyshev_polynomial_t(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_chebyshev_polynomial_u(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_chebyshev_polynomial_v(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_chebyshev_polynomial_w(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_shifted_chebyshev_polynomial_t(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_shifted_chebyshev_polynomial_u(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_shifted_chebyshev_polynomial_v(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_shifted_chebyshev_polynomial_w(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_hermite_polynomial_h(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_hermite_polynomial_he(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_laguerre_polynomial_l(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_legendre_polynomial_p(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_ndtr(input: *const flam_tensor) -> *mut flam_tensor;
@@ -2482,11 +2482,11 @@ extern "C" {
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_scaled_modified_bessel_k0_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_scaled_modified_bessel_k1_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_bessel_j0_out(
@@ -2506,7 +2506,7 @@ extern "C" {
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_spherical_bessel_j0_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_add_(
@@ -2996,11 +2996,11 @@ extern "C" {
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_linalg_matrix_exp_out(
-        A: *const flam_tensor,
+        input: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_linalg_householder_product_out(
-        A: *const flam_tensor,
+        input: *const flam_tensor,
         tau: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
@@ -3381,62 +3381,62 @@ extern "C" {
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_chebyshev_polynomial_t_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_chebyshev_polynomial_u_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_chebyshev_polynomial_v_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_chebyshev_polynomial_w_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_shifted_chebyshev_polynomial_t_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_shifted_chebyshev_polynomial_u_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_shifted_chebyshev_polynomial_v_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_shifted_chebyshev_polynomial_w_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_hermite_polynomial_h_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_hermite_polynomial_he_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_laguerre_polynomial_l_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_legendre_polynomial_p_out(
-        input: *const flam_tensor,
+        x: *const flam_tensor,
         n: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;

@@ -69,28 +69,28 @@ pub fn modified_bessel_k1(input: impl Operand) -> Result<Tensor> {
 
 /// `exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
 ///
-/// - `input`: any shape and dtype.
-/// - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+/// - `x`: any shape and dtype.
+/// - returns: shape of `x`; its dtype, the default dtype for bool and integers.
 ///
 /// Source: Abramowitz and Stegun, 1964, 9.6.24.
-pub fn scaled_modified_bessel_k0(input: impl Operand) -> Result<Tensor> {
+pub fn scaled_modified_bessel_k0(x: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_scaled_modified_bessel_k0(input.raw())) }
+    unsafe { made(sys::flam_scaled_modified_bessel_k0(x.raw())) }
 }
 
 /// `exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
 ///
-/// - `input`: any shape and dtype.
-/// - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+/// - `x`: any shape and dtype.
+/// - returns: shape of `x`; its dtype, the default dtype for bool and integers.
 ///
 /// Source: Abramowitz and Stegun, 1964, 9.6.24.
-pub fn scaled_modified_bessel_k1(input: impl Operand) -> Result<Tensor> {
+pub fn scaled_modified_bessel_k1(x: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_scaled_modified_bessel_k1(input.raw())) }
+    unsafe { made(sys::flam_scaled_modified_bessel_k1(x.raw())) }
 }
 
 /// Bessel function of the first kind of order 0.
@@ -139,13 +139,13 @@ pub fn bessel_y1(input: impl Operand) -> Result<Tensor> {
 
 /// `sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
 ///
-/// - `input`: any shape and dtype.
-/// - returns: shape of `input`; its dtype, the default dtype for bool and integers.
-pub fn spherical_bessel_j0(input: impl Operand) -> Result<Tensor> {
+/// - `x`: any shape and dtype.
+/// - returns: shape of `x`; its dtype, the default dtype for bool and integers.
+pub fn spherical_bessel_j0(x: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_spherical_bessel_j0(input.raw())) }
+    unsafe { made(sys::flam_spherical_bessel_j0(x.raw())) }
 }
 
 impl Tensor {

@@ -4,8 +4,8 @@ use super::prelude::*;
 
 /// Chebyshev polynomials of the first kind, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -13,18 +13,18 @@ use super::prelude::*;
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn chebyshev_polynomial_t(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn chebyshev_polynomial_t(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_chebyshev_polynomial_t(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_chebyshev_polynomial_t(x.raw(), n.raw())) }
 }
 
 /// Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -32,18 +32,18 @@ pub fn chebyshev_polynomial_t(input: impl Operand, n: impl Operand) -> Result<Te
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn chebyshev_polynomial_u(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn chebyshev_polynomial_u(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_chebyshev_polynomial_u(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_chebyshev_polynomial_u(x.raw(), n.raw())) }
 }
 
 /// Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -51,18 +51,18 @@ pub fn chebyshev_polynomial_u(input: impl Operand, n: impl Operand) -> Result<Te
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn chebyshev_polynomial_v(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn chebyshev_polynomial_v(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_chebyshev_polynomial_v(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_chebyshev_polynomial_v(x.raw(), n.raw())) }
 }
 
 /// Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -70,18 +70,18 @@ pub fn chebyshev_polynomial_v(input: impl Operand, n: impl Operand) -> Result<Te
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn chebyshev_polynomial_w(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn chebyshev_polynomial_w(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_chebyshev_polynomial_w(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_chebyshev_polynomial_w(x.raw(), n.raw())) }
 }
 
 /// Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -89,18 +89,18 @@ pub fn chebyshev_polynomial_w(input: impl Operand, n: impl Operand) -> Result<Te
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn shifted_chebyshev_polynomial_t(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn shifted_chebyshev_polynomial_t(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_shifted_chebyshev_polynomial_t(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_shifted_chebyshev_polynomial_t(x.raw(), n.raw())) }
 }
 
 /// Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -108,18 +108,18 @@ pub fn shifted_chebyshev_polynomial_t(input: impl Operand, n: impl Operand) -> R
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn shifted_chebyshev_polynomial_u(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn shifted_chebyshev_polynomial_u(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_shifted_chebyshev_polynomial_u(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_shifted_chebyshev_polynomial_u(x.raw(), n.raw())) }
 }
 
 /// Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -127,18 +127,18 @@ pub fn shifted_chebyshev_polynomial_u(input: impl Operand, n: impl Operand) -> R
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn shifted_chebyshev_polynomial_v(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn shifted_chebyshev_polynomial_v(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_shifted_chebyshev_polynomial_v(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_shifted_chebyshev_polynomial_v(x.raw(), n.raw())) }
 }
 
 /// Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -146,18 +146,18 @@ pub fn shifted_chebyshev_polynomial_v(input: impl Operand, n: impl Operand) -> R
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn shifted_chebyshev_polynomial_w(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn shifted_chebyshev_polynomial_w(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_shifted_chebyshev_polynomial_w(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_shifted_chebyshev_polynomial_w(x.raw(), n.raw())) }
 }
 
 /// Hermite polynomials of physics, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -165,18 +165,18 @@ pub fn shifted_chebyshev_polynomial_w(input: impl Operand, n: impl Operand) -> R
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn hermite_polynomial_h(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn hermite_polynomial_h(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_hermite_polynomial_h(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_hermite_polynomial_h(x.raw(), n.raw())) }
 }
 
 /// Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -184,18 +184,18 @@ pub fn hermite_polynomial_h(input: impl Operand, n: impl Operand) -> Result<Tens
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn hermite_polynomial_he(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn hermite_polynomial_he(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_hermite_polynomial_he(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_hermite_polynomial_he(x.raw(), n.raw())) }
 }
 
 /// Laguerre polynomials, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -203,18 +203,18 @@ pub fn hermite_polynomial_he(input: impl Operand, n: impl Operand) -> Result<Ten
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn laguerre_polynomial_l(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn laguerre_polynomial_l(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_laguerre_polynomial_l(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_laguerre_polynomial_l(x.raw(), n.raw())) }
 }
 
 /// Legendre polynomials, of degree `n`; 0 for a negative one.
 ///
-/// - `input`: a number or any tensor.
-/// - `n`: the degrees: a number or a tensor that broadcasts with `input`.
+/// - `x`: a number or any tensor.
+/// - `n`: the degrees: a number or a tensor that broadcasts with `x`.
 /// - returns: the broadcast shape; floating point; carries no gradient.
 ///
 /// # Errors
@@ -222,12 +222,12 @@ pub fn laguerre_polynomial_l(input: impl Operand, n: impl Operand) -> Result<Ten
 /// [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH); [`Status::DTYPE`](crate::Status::DTYPE) for half types; [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED) where a gradient is asked for.
 ///
 /// Source: Abramowitz and Stegun, 1964, 22.7.
-pub fn legendre_polynomial_p(input: impl Operand, n: impl Operand) -> Result<Tensor> {
+pub fn legendre_polynomial_p(x: impl Operand, n: impl Operand) -> Result<Tensor> {
     crate::open_library()?;
-    let input = input.hold();
+    let x = x.hold();
     let n = n.hold();
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_legendre_polynomial_p(input.raw(), n.raw())) }
+    unsafe { made(sys::flam_legendre_polynomial_p(x.raw(), n.raw())) }
 }
 
 impl Tensor {
