@@ -75,3 +75,25 @@ def test_names_that_packages_import(torch, device):
         ),
     ):
         assert not torch.is_autocast_enabled(kind)
+
+
+def test_a_scan_by_a_function_of_the_program(torch, device):
+    from flambeau._higher_order_ops import associative_scan
+
+    def step(left, right):  # of y[t] = a[t] y[t - 1] + b[t]
+        return left[0] * right[0], left[1] * right[0] + right[1]
+
+    a = torch.linspace(0.5, 1.5, 10, device=device).view(2, 5).requires_grad_()
+    b = torch.ones(2, 5, device=device)
+    y = associative_scan(step, (a, b), 1)[1]
+    want, state = [], torch.zeros(2, device=device)
+    for t in range(5):
+        state = a[:, t] * state + b[:, t]
+        want.append(state)
+    assert torch.allclose(y, torch.stack(want, 1))
+    (grad,) = torch.autograd.grad(y.sum(), a)
+    assert torch.allclose(grad, torch.autograd.grad(torch.stack(want, 1).sum(), a)[0])
+    back = associative_scan(torch.add, b, 1, reverse=True)
+    assert back[0].tolist() == [5, 4, 3, 2, 1]
+    with pytest.raises(ValueError, match="combine_fn|Combine_fn"):
+        associative_scan(None, b, 1)

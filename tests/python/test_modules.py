@@ -209,3 +209,15 @@ def test_layer_norm_of_halves_takes_f32_weights(torch):
     assert y.dtype == torch.float16 and [round(v) for v in y[0].tolist()] == [-1, 3]
     with pytest.raises(RuntimeError, match="weight is f16"):
         F.layer_norm(x.float(), (2,), torch.ones(2, dtype=torch.float16))
+
+
+def test_the_older_hook_before_loading(torch):
+    module, seen = torch.nn.Linear(2, 2), []
+
+    def hook(state_dict, prefix, local_metadata, strict, missing, unexpected, errors):
+        seen.append((prefix, strict))
+        state_dict.pop("extra")
+
+    module._register_load_state_dict_pre_hook(hook)
+    module.load_state_dict({**module.state_dict(), "extra": torch.ones(1)})
+    assert seen == [("", True)]

@@ -235,3 +235,13 @@ def test_draws_from_impossible_distributions(torch):
     ):
         with pytest.raises(RuntimeError, match=text):
             call()
+
+
+def test_sizes_of_new_tensors(torch):
+    x = torch.ones(1, dtype=torch.float64)
+    shapes = [(2, 3), ((2, 3),), ([2, 3],), (torch.Size([2, 3]),)]
+    assert all(x.new_zeros(*s).shape == (2, 3) for s in shapes)
+    assert x.new_ones(size=(2,)).tolist() == [1, 1] and x.new_empty(()).shape == ()
+    assert x.new_zeros(4, layout=torch.strided, pin_memory=False).dtype is torch.float64
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
+        x.new_zeros(2, nothing=1)

@@ -89,6 +89,7 @@ newaxis = None
 _PACKAGES = {
     "_C",
     "_dynamo",
+    "_higher_order_ops",
     "_utils",
     "accelerator",
     "amp",

@@ -496,11 +496,23 @@ class Tensor(metaclass=_TensorMeta):
 
         return legacy_tensor(data, Tensor, self.dtype, self.device)
 
-    def _new_like(self, make, size, dtype, device, requires_grad, **named):
-        if len(size) == 1 and not isinstance(size[0], int):
-            size = size[0]
+    def _new_like(
+        self,
+        make,
+        sizes,
+        dtype,
+        device,
+        requires_grad,
+        *,
+        size=(),
+        layout=None,
+        pin_memory=False,
+        names=None,
+    ):
+        if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
+            sizes = sizes[0]
         return make(
-            size or named.pop("size", ()),
+            sizes or size,
             dtype=dtype or self.dtype,
             device=device or self.device,
             requires_grad=requires_grad,

@@ -178,6 +178,12 @@ class StateMixin:
     def register_load_state_dict_pre_hook(self, hook):
         return _handle(self._load_state_dict_pre_hooks, hook)
 
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        """The older form, which packages call: without the module unless it is asked for."""
+        return _handle(
+            self._load_state_dict_pre_hooks, hook if with_module else lambda _, *about: hook(*about)
+        )
+
     def register_load_state_dict_post_hook(self, hook):
         return _handle(self._load_state_dict_post_hooks, hook)
 
