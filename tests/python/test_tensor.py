@@ -245,3 +245,16 @@ def test_sizes_of_new_tensors(torch):
     assert x.new_zeros(4, layout=torch.strided, pin_memory=False).dtype is torch.float64
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
         x.new_zeros(2, nothing=1)
+
+
+def test_tensors_in_a_list_are_numbers(torch):
+    one, two = torch.tensor([1.0]), torch.tensor([[2.5]])
+    assert torch.tensor([one, two]).tolist() == [1.0, 2.5]
+    assert torch.tensor([[one], [3.0]]).shape == (2, 1)
+    assert torch.tensor([[1.0], one]).tolist() == [[1.0], [1.0]]
+    assert torch.FloatTensor([one, one]).shape == torch.as_tensor([one, one]).shape == (2,)
+    for data in ([torch.ones(2), torch.ones(2)], [torch.ones(0)], [torch.ones(2), 3.0]):
+        with pytest.raises(ValueError, match="only one element tensors can be converted"):
+            torch.tensor(data)
+    with pytest.raises(TypeError, match="a nested sequence deeper than the first"):
+        torch.tensor([1.0, [2.0]])

@@ -41,8 +41,8 @@ def _is_sequence(value):
 
 def _shape_of(data):
     shape = []
-    while _is_sequence(data):
-        if isinstance(data, Tensor) or type(data).__module__ == "numpy":
+    while _is_sequence(data) and not isinstance(data, Tensor):  # in a list, a tensor is a number
+        if type(data).__module__ == "numpy":
             shape += data.shape
             break
         shape.append(len(data))
@@ -55,8 +55,11 @@ def _shape_of(data):
 def _flatten(data, shape, dim, flat):
     """Appends the leaves of nested sequences to `flat`, checking that they form a box."""
     if dim == len(shape):
-        if _is_sequence(data) and not getattr(data, "shape", True) == ():
-            raise ValueError(
+        if isinstance(data, Tensor):
+            if data.numel() != 1:
+                raise ValueError("only one element tensors can be converted to Python scalars")
+        elif _is_sequence(data) and not getattr(data, "shape", True) == ():
+            raise TypeError(
                 f"expected {len(shape)} dimensions, found a nested sequence deeper than the first"
             )
         flat.append(data)
