@@ -120,6 +120,7 @@ _PACKAGES = {
     "safetensors",
     "serialization",
     "special",
+    "storage",
     "testing",
     "types",
     "utils",

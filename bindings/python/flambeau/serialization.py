@@ -232,6 +232,31 @@ def add_safe_globals(safe_globals):
         _safe_globals[module, name] = item
 
 
+def get_safe_globals():
+    """What `add_safe_globals` added."""
+    return list(_safe_globals.values())
+
+
+def clear_safe_globals():
+    """Takes everything back that `add_safe_globals` added."""
+    _safe_globals.clear()
+
+
+class safe_globals:  # noqa: N801: torch's name
+    """`add_safe_globals` for a `with` block."""
+
+    def __init__(self, safe_globals):
+        self._items = safe_globals
+
+    def __enter__(self):
+        self._before = dict(_safe_globals)
+        add_safe_globals(self._items)
+
+    def __exit__(self, *exc):
+        _safe_globals.clear()
+        _safe_globals.update(self._before)
+
+
 class _Unpickler(pickle.Unpickler):
     def __init__(self, file, archive, folder, place, trusted):
         super().__init__(file, encoding="utf-8")

@@ -164,6 +164,7 @@ def __getattr__(name):
     if name == "Variable":
         return _load("variable").Variable
     if name in (
+        "anomaly_mode",
         "forward_ad",
         "function",
         "functional",

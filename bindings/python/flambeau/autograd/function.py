@@ -145,6 +145,14 @@ class Function(FunctionCtx):
         return found if several else found[0]
 
 
+class InplaceFunction(Function):
+    """A function that may write its operands, as `inplace` says to its methods."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
+
+
 def _context(cls):
     """A fresh ctx; torch shows the class's static methods on it, so that helpers can be called
     through it."""
@@ -152,7 +160,7 @@ def _context(cls):
 
 
 def _methods(cls):
-    ours = Function, FunctionCtx, object
+    ours = InplaceFunction, Function, FunctionCtx, object
     return {name for base in cls.__mro__ if base not in ours for name in vars(base)}
 
 

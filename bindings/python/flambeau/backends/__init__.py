@@ -1,5 +1,5 @@
 """Switches of back ends, as programs set them."""
 
-from . import cuda, cudnn, mps
+from . import cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum
 
-__all__ = ["cuda", "cudnn", "mps"]
+__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]

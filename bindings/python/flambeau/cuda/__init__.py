@@ -188,6 +188,6 @@ def __getattr__(name):
         return tuple(
             Generator._of(api.generator_default(f"cuda:{n}")) for n in range(device_count())
         )
-    if name == "amp":
-        return _importlib.import_module(".amp", __name__)
+    if name in ("amp", "comm", "nvtx"):
+        return _importlib.import_module("." + name, __name__)
     raise AttributeError(f"module 'torch.cuda' has no attribute '{name}' in flambeau")

@@ -25,7 +25,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in ("attention", "parallel", "utils"):
+    if name in ("attention", "common_types", "grad", "parallel", "utils"):
         return _importlib.import_module("." + name, __name__)
     if name == "DataParallel":
         from .parallel import DataParallel

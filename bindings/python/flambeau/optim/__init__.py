@@ -1,6 +1,8 @@
 """Optimizers and learning-rate schedules."""
 
-from . import lr_scheduler, swa_utils
+import sys as _sys
+
+from . import adam, lr_scheduler, swa_utils
 from .adadelta import Adadelta
 from .adafactor import Adafactor
 from .adagrad import Adagrad
@@ -35,3 +37,5 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+
+_sys.modules[f"{__name__}.adamw"] = adamw = adam  # torch has a module for it

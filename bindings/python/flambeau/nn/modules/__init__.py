@@ -1,5 +1,7 @@
 """All module classes, under the names PyTorch gives them."""
 
+import sys as _sys
+
 from . import (
     adaptive,
     batchnorm,
@@ -59,3 +61,10 @@ for _part in padding, pooling, simple:
 globals().update(_found)
 
 __all__ = sorted(_found)
+
+# torch has more modules of modules; their names stand for all classes here.
+for _name in (
+    *("activation", "channelshuffle", "distance", "dropout", "flatten", "fold", "normalization"),
+    "pixelshuffle",
+):
+    globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = _sys.modules[__name__]

@@ -1,6 +1,6 @@
 """Data sets, samplers and the loader."""
 
-from . import distributed
+from . import _utils, distributed
 from ._collate import default_collate, default_convert
 from ._workers import get_worker_info
 from .dataloader import DataLoader

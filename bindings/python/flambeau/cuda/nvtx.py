@@ -1,0 +1,45 @@
+"""Named ranges as programs for NVIDIA's tools set them: they are ranges of flambeau's profiler, and
+those of a thread close in the order in which they were opened."""
+
+import contextlib
+import threading
+
+from .._gen import api
+
+_open = threading.local()
+
+
+def _ranges():
+    if not hasattr(_open, "ranges"):
+        _open.ranges = []
+    return _open.ranges
+
+
+def range_push(msg):
+    """Opens a range; returns how many were open before it."""
+    _ranges().append(api.range_begin(msg))
+    return len(_ranges()) - 1
+
+
+def range_pop():
+    """Closes the latest range; returns how many are open still, -1 where none was."""
+    ranges = _ranges()
+    if not ranges:
+        return -1
+    api.range_end(ranges.pop())
+    return len(ranges)
+
+
+def mark(msg):
+    """A range without duration."""
+    api.range_end(api.range_begin(msg))
+
+
+@contextlib.contextmanager
+def range(msg, *args, **kwargs):
+    """A range for a `with` block or, as a decorator, a function; `msg` may be a format."""
+    range_push(msg.format(*args, **kwargs))
+    try:
+        yield
+    finally:
+        range_pop()

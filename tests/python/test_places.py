@@ -1,0 +1,135 @@
+"""Names in the modules where torch has them, and what those modules do."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+NAMES = {
+    "nn.modules.activation": "ReLU MultiheadAttention",
+    "nn.modules.dropout": "Dropout2d",
+    "nn.modules.normalization": "LayerNorm GroupNorm",
+    "nn.modules.distance": "CosineSimilarity",
+    "nn.modules.flatten": "Flatten",
+    "nn.modules.pixelshuffle": "PixelShuffle",
+    "nn.common_types": "_size_2_t _size_any_t _ratio_2_t",
+    "optim.adamw": "AdamW",
+    "utils.data._utils.collate": "default_collate",
+    "utils.data._utils.worker": "get_worker_info",
+    "storage": "TypedStorage UntypedStorage",
+    "autograd.anomaly_mode": "detect_anomaly",
+    "autograd.function": "InplaceFunction",
+    "distributions.utils": "broadcast_all lazy_property",
+}
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_a_name_is_where_torch_has_it(torch, path):
+    module = importlib.import_module(f"flambeau.{path}")
+    found = torch
+    for part in path.split("."):
+        found = getattr(found, part)
+    assert found is module
+    for name in NAMES[path].split():
+        assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize("kind", ["mkl", "mkldnn", "openmp", "opt_einsum"])
+def test_libraries_of_pytorch_are_not_used(torch, kind):
+    assert getattr(torch.backends, kind).is_available() is False
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_gradients_of_convolutions(torch, device, n):
+    torch.manual_seed(0)
+    shape, options = (2, 4, *(7, 6, 5)[:n]), {"stride": 2, "padding": 1, "groups": 2}
+    x = torch.randn(shape, dtype=torch.float64, device=device, requires_grad=True)
+    w = torch.randn((6, 2, *(3, 2, 3)[:n]), dtype=torch.float64, device=device, requires_grad=True)
+    y = getattr(torch.nn.functional, f"conv{n}d")(x, w, **options)
+    dy = torch.randn_like(y)
+    by_x, by_w = torch.autograd.grad(y, [x, w], dy)
+    functions = torch.nn.grad
+    with torch.no_grad():
+        found = getattr(functions, f"conv{n}d_input")(shape, w, dy, **options)
+        assert torch.allclose(found, by_x) and not found.requires_grad
+        assert torch.allclose(
+            getattr(functions, f"conv{n}d_weight")(x, w.shape, dy, **options), by_w
+        )
+
+
+def test_stateless_call(torch):
+    from flambeau.nn.utils import stateless
+
+    layer = torch.nn.Linear(2, 1)
+    with pytest.warns(FutureWarning, match="torch.func.functional_call"):
+        found = stateless.functional_call(
+            layer, {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}, torch.ones(2)
+        )
+    assert found.tolist() == [2]
+
+
+def test_ranges_of_nvtx_are_ranges_of_the_profiler(torch):
+    from flambeau.cuda import nvtx
+
+    with torch.profiler.profile() as profile:
+        assert nvtx.range_push("outer") == 0 and nvtx.range_push("inner") == 1
+        assert nvtx.range_pop() == 1 and nvtx.range_pop() == 0 and nvtx.range_pop() == -1
+        nvtx.mark("here")
+        with nvtx.range("step {}", 3):
+            torch.ones(2).exp()
+    names = {event.name for event in profile.events()}
+    assert {"outer", "inner", "here", "step 3"} <= names
+
+
+def test_globals_that_may_be_loaded_for_a_while(torch, tmp_path):
+    serialization = torch.serialization
+    torch.save({"point": np.random.PCG64}, tmp_path / "x.pt")
+    with pytest.raises(Exception, match="Weights only load failed"):
+        torch.load(tmp_path / "x.pt")
+    kind = np.random.PCG64
+    with serialization.safe_globals([(kind, "numpy.random._pcg64.PCG64")]):
+        assert serialization.get_safe_globals() == [kind]
+        assert torch.load(tmp_path / "x.pt")["point"] is kind
+    assert serialization.get_safe_globals() == []
+    serialization.add_safe_globals([kind])
+    serialization.clear_safe_globals()
+    assert serialization.get_safe_globals() == []
+
+
+def test_an_inplace_function(torch):
+    class Doubled(torch.autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad
+
+    x = torch.ones(2, requires_grad=True)
+    y = x.clone()
+    assert Doubled.apply(y) is y
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2] and Doubled(True).inplace
+
+
+def test_copies_over_several_gpus(torch, device):
+    if device == "cpu":
+        with pytest.raises(RuntimeError):
+            torch.cuda.comm.broadcast(torch.ones(2), [0])
+        return
+    comm, devices = torch.cuda.comm, [device, device]
+    x = torch.arange(6.0, device=device).reshape(3, 2).requires_grad_()
+    first, second = comm.broadcast(x, devices)
+    assert comm.reduce_add([first, second], device).equal(2 * x)
+    parts = comm.scatter(x, devices, chunk_sizes=[1, 2])
+    assert [len(p) for p in parts] == [1, 2] and comm.gather(parts, 0, device).equal(x)
+    parts[1].sum().backward()
+    assert x.grad.sum(1).tolist() == [0, 2, 2]
+    (copies,) = comm.broadcast_coalesced([x, x], devices[:1])
+    assert copies[1].equal(x)
+    with pytest.raises(RuntimeError, match="Exactly one"):
+        comm.broadcast(x)
+    with pytest.raises(ValueError, match="input shapes must match"):
+        comm.reduce_add([x, x[:1]], device)
