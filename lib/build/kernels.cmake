@@ -11,7 +11,7 @@ list(FILTER FLAM_EMULATED_SOURCES EXCLUDE REGEX "/lib/device/cuda/")
 set(FLAM_KERNEL_OBJECTS)
 
 # No flag here changes a result: an error number or a trap is never read, and products are never
-# fused into sums, so every instruction set computes the same bits from the same formula.
+# fused into sums, which a formula does by itself where it may (math.h).
 separate_arguments(optimize UNIX_COMMAND "${FLAM_KERNEL_OPTIMIZE}")
 set(kernel_options ${optimize} -fno-math-errno -fno-trapping-math -ffp-contract=off)
 # gcc 12 takes a vector that is filled lane by lane for an uninitialised one.

@@ -126,6 +126,8 @@ void run_map(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& ou
     args.data[i + 1] = static_cast<char*>(x.data());
     dense &= x.is_contiguous() && x.numel() == numel;
     if (x.device() != out.device()) {  // a 0-d cpu operand beside device tensors travels by value
+      // All of it: with what lay there before, a word could look like an address of the simulation.
+      std::memset(args.value[i + 1], 0, sizeof args.value[i + 1]);
       std::memcpy(args.value[i + 1], x.data(), x.element_size());
       args.data[i + 1] = nullptr;
     }
