@@ -25,15 +25,19 @@ inline void float_operands(Call& c) {
   c.convert_all(is_floating(dtype) ? dtype : defaults().dtype);
 }
 
+// f of x with its channels as the last dimension, which is put back in the result.
+template <class F> Tensor with_channels_last(const Tensor& x, F&& f) {
+  Dims to, from;
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    to.push_back(d == 0 ? 0 : d + 1 == x.dim() ? 1 : d + 1);
+    from.push_back(d == 0 ? 0 : d == 1 ? x.dim() - 1 : d - 1);
+  }
+  return permute(f(permute(x, to)), from);
+}
+
 // y with its channels last where that is said, as torch's results are where their operand is so.
 inline Tensor in_order(const Tensor& y, bool channels_last) {
-  if (!channels_last) return y;
-  Dims to, from;
-  for (int64_t d = 0; d < y.dim(); ++d) {
-    to.push_back(d == 0 ? 0 : d + 1 == y.dim() ? 1 : d + 1);
-    from.push_back(d == 0 ? 0 : d == 1 ? y.dim() - 1 : d - 1);
-  }
-  return permute(contiguous(permute(y, to)), from);
+  return channels_last ? with_channels_last(y, [](const Tensor& t) { return contiguous(t); }) : y;
 }
 
 inline Tensor one_minus(const Tensor& x) { return rsub(x, num(int64_t{1})); }

@@ -300,7 +300,11 @@ Tensor dropout(const Tensor& x, double p, bool training) {
         "dropout probability has to be between 0 and 1, but got ", p);
   if (!training || p == 0) return x;
   check_floating("dropout", x.dtype());
-  return in_order(drop(x, next_state("dropout", nullptr, x.device()), p), is_channels_last(x));
+  const auto dropped = [&](const Tensor& t) {
+    return drop(t, next_state("dropout", nullptr, t.device()), p);
+  };
+  const bool turned = is_channels_last(x) && !pending_into;  // in place the order is there already
+  return turned ? with_channels_last(x, dropped) : dropped(x);
 }
 
 }  // namespace flambeau::ops

@@ -87,3 +87,13 @@ def test_ambiguous_strides_are_told_by_the_batch(shape, stride):
     x = x if stride is None else torch.as_strided(x, shape, stride)
     y = F.pad(x, (1, 1))
     assert y.is_contiguous(memory_format=torch.channels_last) == (stride is not None or 1 in shape)
+
+
+def test_dropout_keeps_the_order_in_place_and_in_the_gradient():
+    x = torch.ones(2, 4, 5, 5).contiguous(memory_format=torch.channels_last)
+    y = F.dropout(x.requires_grad_(), 0.5)
+    (g,) = torch.autograd.grad(y.sum(), x)
+    assert g.equal(y.detach()) and y.stride() == x.stride()
+    z = x.detach().clone()
+    assert F.dropout(z, 0.5, inplace=True) is z
+    assert z.stride() == x.stride() and set(z.flatten().tolist()) == {0.0, 2.0}
