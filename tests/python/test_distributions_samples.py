@@ -208,6 +208,56 @@ def test_a_cache_returns_the_value_itself(D, f64):
     assert plain.inv(plain(x)) is not x
 
 
+def test_a_transform_may_be_a_module(D, torch):
+    class Scale(D.Transform, torch.nn.Module):
+        domain = codomain = D.constraints.real
+        bijective = True
+
+        def __init__(self, cache_size=0):
+            super().__init__(cache_size=cache_size)
+            self.log_scale = torch.nn.Parameter(torch.tensor(0.5))
+
+        __hash__ = torch.nn.Module.__hash__
+
+        def _call(self, x):
+            return x * self.log_scale.exp()
+
+        def _inverse(self, y):
+            return y / self.log_scale.exp()
+
+        def log_abs_det_jacobian(self, x, y):
+            return self.log_scale.expand(x.shape)
+
+    scale = Scale()
+    d = D.TransformedDistribution(D.Normal(0.0, 1.0), scale)
+    d.log_prob(torch.tensor(2.0)).backward()
+    assert [name for name, _ in scale.named_parameters()] == ["log_scale"]
+    # the derivative of -(2 / e^s)^2 / 2 - s
+    assert scale.log_scale.grad.item() == pytest.approx(4 * math.exp(-1) - 1)
+    again = scale.with_cache()
+    x = torch.ones(2)
+    assert again.inv(again(x)) is x and again.log_scale is scale.log_scale
+
+
+def test_divergences_of_a_program(D, torch):
+    class Base:
+        pass
+
+    class Point(D.Distribution, Base):
+        def __init__(self, at):
+            self.at = at
+            super().__init__(at.shape)
+
+    @D.register_kl(Base, D.Normal)
+    def _point(p, q):
+        return -q.log_prob(p.at)
+
+    found = D.kl_divergence(Point(torch.tensor(0.0)), D.Normal(0.0, 1.0))
+    assert found.item() == pytest.approx(0.5 * math.log(2 * math.pi))
+    with pytest.raises(TypeError, match="Expected a Distribution subclass"):
+        D.register_kl(1, D.Normal)
+
+
 def test_constraints_of_a_program(D, torch):
     constraints = D.constraints
 

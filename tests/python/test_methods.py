@@ -194,3 +194,8 @@ def test_repeats_alone_are_numbers_of_elements():
     assert torch.repeat_interleave(torch.ones(2, 2), repeats=2, dim=1).shape == (2, 4)
     with pytest.raises(RuntimeError, match="only accept 1D vector"):
         torch.repeat_interleave(torch.tensor(3))
+
+
+def test_a_number_tells_tensors_apart():
+    t = torch.ones(2)
+    assert t._cdata == t._cdata and t._cdata != t.clone()._cdata and isinstance(t._cdata, int)

@@ -20,6 +20,11 @@ NAMES = {
     "autograd.anomaly_mode": "detect_anomaly",
     "autograd.function": "InplaceFunction",
     "distributions.utils": "broadcast_all lazy_property",
+    "distributions.transforms": "_InverseTransform",
+    "distributions.constraints": "_Interval _CorrCholesky _IndependentConstraint",
+    "serialization": "MAP_LOCATION",
+    "_jit_internal": "Final _copy_to_script_wrapper",
+    "fft": "rfft fftfreq",
 }
 
 
@@ -133,3 +138,18 @@ def test_copies_over_several_gpus(torch, device):
         comm.broadcast(x)
     with pytest.raises(ValueError, match="input shapes must match"):
         comm.reduce_add([x, x[:1]], device)
+
+
+def test_frequencies_and_shifts(torch):
+    fft = torch.fft
+    assert fft.fftfreq(5, 0.5).tolist() == pytest.approx([0, 0.4, 0.8, -0.8, -0.4])
+    assert fft.rfftfreq(4).tolist() == [0, 0.25, 0.5]
+    x = torch.arange(10.0).reshape(2, 5)
+    assert fft.fftshift(x, dim=1)[0].tolist() == [3, 4, 0, 1, 2]
+    assert fft.ifftshift(fft.fftshift(x)).equal(x)
+    with pytest.raises(
+        RuntimeError, match="torch.fft.rfft is unsupported: flambeau has no complex"
+    ):
+        fft.rfft(x)
+    with pytest.raises(AttributeError):
+        torch.distributions.constraints._Nothing  # noqa: B018

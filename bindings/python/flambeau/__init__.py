@@ -102,6 +102,7 @@ _PACKAGES = {
     "cuda",
     "distributed",
     "distributions",
+    "fft",
     "func",
     "functional",
     "fx",

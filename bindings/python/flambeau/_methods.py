@@ -1,6 +1,7 @@
 """Methods of tensors, and functions, that stand on generated ones: torch's spellings with arguments
 that are Python's alone: flags before dimensions, rules of scatter, NumPy's results as tensors."""
 
+from ._call import ffi
 from ._factory import arange
 from ._gen import ops
 from ._tensor import Tensor
@@ -92,6 +93,11 @@ def is_set_to(self, tensor):
         and self.shape == tensor.shape
         and self.stride() == tensor.stride()
     )
+
+
+def _handle(self):
+    """The number by which packages tell tensors apart."""
+    return int(ffi.cast("uintptr_t", self._h))
 
 
 def _conjugate_transpose(self):
@@ -193,3 +199,4 @@ FUNCTIONS = {
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 Tensor.H = property(_conjugate_transpose)
+Tensor._cdata = property(_handle)

@@ -11,6 +11,7 @@ import pickle
 import sys
 import zipfile
 from collections import OrderedDict
+from collections.abc import Callable
 
 from ._exchange import raw_bytes
 from ._factory import from_bytes
@@ -304,6 +305,10 @@ def _find_ours(module, name):
         except (ImportError, AttributeError):
             folder = folder.rpartition(".")[0]
     raise pickle.UnpicklingError(f"flambeau has no {module}.{name}")
+
+
+# What `load` takes for `map_location`, for annotations.
+MAP_LOCATION = Callable[[Tensor, str], Tensor] | device_type | str | dict[str, str] | None
 
 
 def _placement(map_location):

@@ -3,6 +3,41 @@ the last `event_dim` dimensions."""
 
 import flambeau as torch
 
+__all__ = [
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]
+
 
 class Constraint:
     """A set of numbers or vectors."""
@@ -369,3 +404,11 @@ lower_triangular, lower_cholesky = LowerTriangular(), LowerCholesky()
 corr_cholesky, square, symmetric = CorrCholesky(), Square(), Symmetric()
 positive_semidefinite, positive_definite = PositiveSemidefinite(), PositiveDefinite()
 multinomial = Multinomial
+
+
+def __getattr__(name):
+    """torch's classes begin with an underscore, by which packages name them."""
+    found = globals().get(name[1:]) if name.startswith("_") else None
+    if isinstance(found, type) and issubclass(found, Constraint):
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

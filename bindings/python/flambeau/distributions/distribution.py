@@ -43,6 +43,7 @@ class Distribution:
             self._validate_args = bool(validate_args)
         if self._validate_args:
             self._check_parameters()
+        super().__init__()  # a program's own may have other bases too
 
     def _check_parameters(self):
         for name, constraint in self.arg_constraints.items():

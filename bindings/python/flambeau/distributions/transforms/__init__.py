@@ -1,6 +1,12 @@
 """Invertible functions with the logarithms of their Jacobians' determinants."""
 
-from .base import ComposeTransform, IndependentTransform, Transform, identity_transform
+from .base import (
+    ComposeTransform,
+    IndependentTransform,
+    Transform,
+    _InverseTransform,  # noqa: F401: packages look for it here
+    identity_transform,
+)
 from .elementwise import (
     AbsTransform,
     AffineTransform,

@@ -21,11 +21,15 @@ class Transform:
     bijective = False
 
     def __init__(self, cache_size=0):
+        super().__init__()  # a program's own may be a Module too
+        self._begin_cache(cache_size)
+
+    def _begin_cache(self, cache_size):
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
         self._inv = None
-        self._cached = None, None
+        self._cached_x_y = None, None
 
     def __getstate__(self):
         return {**self.__dict__, "_inv": None}
@@ -54,7 +58,7 @@ class Transform:
         if self._cache_size == cache_size:
             return self
         made = copy.copy(self)
-        Transform.__init__(made, cache_size)
+        made._begin_cache(cache_size)
         made._cache_parts(cache_size)
         return made
 
@@ -68,16 +72,16 @@ class Transform:
     def __call__(self, x):
         if self._cache_size == 0:
             return self._call(x)
-        if x is not self._cached[0]:
-            self._cached = x, self._call(x)
-        return self._cached[1]
+        if x is not self._cached_x_y[0]:
+            self._cached_x_y = x, self._call(x)
+        return self._cached_x_y[1]
 
     def _inv_call(self, y):
         if self._cache_size == 0:
             return self._inverse(y)
-        if y is not self._cached[1]:
-            self._cached = self._inverse(y), y
-        return self._cached[0]
+        if y is not self._cached_x_y[1]:
+            self._cached_x_y = self._inverse(y), y
+        return self._cached_x_y[0]
 
     def _call(self, x):
         raise NotImplementedError

@@ -9,6 +9,14 @@ from ..parameter import is_lazy
 from ._mirror import sync
 
 
+def _parameters_of(module):
+    return module.__dict__["_parameters"].items()
+
+
+def _buffers_of(module):
+    return module.__dict__["_buffers"].items()
+
+
 class WalkMixin:
     """The part of Module that visits its tree."""
 
@@ -43,7 +51,8 @@ class WalkMixin:
         for _, child in self.named_children():
             yield child
 
-    def _named_members(self, group, prefix, recurse, remove_duplicate):
+    def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
+        """Yields (path, value) of what a function finds in every module."""
         memo = set()
         modules = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
@@ -51,7 +60,7 @@ class WalkMixin:
             else [(prefix, self)]
         )
         for path, module in modules:
-            for name, tensor in module.__dict__[group].items():
+            for name, tensor in get_members_fn(module):
                 if tensor is None or id(tensor) in memo:
                     continue
                 if remove_duplicate:
@@ -60,7 +69,7 @@ class WalkMixin:
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """Yields (path, parameter)."""
-        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
+        yield from self._named_members(_parameters_of, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
         for _, parameter in self.named_parameters(recurse=recurse):
@@ -68,7 +77,7 @@ class WalkMixin:
 
     def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
         """Yields (path, buffer)."""
-        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
+        yield from self._named_members(_buffers_of, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse=True):
         for _, buffer in self.named_buffers(recurse=recurse):

@@ -1,0 +1,53 @@
+"""`torch.fft`: frequencies and shifts; the transforms are unsupported, as complex numbers are."""
+
+from . import _refused, roll
+from ._factory import tensor
+from ._gen import api
+
+_WHY = (
+    "flambeau has no complex numbers. A transform of fixed size is a product with matrices of "
+    "cosines and sines; numpy.fft works on Tensor.numpy()"
+)
+_TRANSFORMS = (
+    "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft hfft2 ihfft2 "
+    "hfftn ihfftn"
+).split()
+globals().update({name: _refused.function("torch.fft", name, _WHY) for name in _TRANSFORMS})
+
+__all__ = [*_TRANSFORMS, "fftfreq", "fftshift", "ifftshift", "rfftfreq"]
+
+
+def _over(numbers, n, d, out, dtype, device, requires_grad):
+    """Numbers of waves over the length of n points."""
+    dtype = dtype or api.get_default_dtype()
+    found = tensor([k / (n * d) for k in numbers], dtype=dtype, device=device)
+    if out is not None:
+        return out.resize_(found.shape).copy_(found)
+    return found.requires_grad_(requires_grad)
+
+
+def fftfreq(n, d=1.0, *, out=None, dtype=None, device=None, requires_grad=False, **_):
+    """The frequencies of a transform of `n` points that are `d` apart, the negative ones last."""
+    order = [*range((n + 1) // 2), *range(-(n // 2), 0)]
+    return _over(order, n, d, out, dtype, device, requires_grad)
+
+
+def rfftfreq(n, d=1.0, *, out=None, dtype=None, device=None, requires_grad=False, **_):
+    """The frequencies of a transform of `n` real points that are `d` apart."""
+    return _over(range(n // 2 + 1), n, d, out, dtype, device, requires_grad)
+
+
+def _shifted(input, dim, half):
+    dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = list(dims)
+    return roll(input, [half(input.shape[d]) for d in dims], dims) if dims else input.clone()
+
+
+def fftshift(input, dim=None):
+    """Moves frequency zero, which comes first, to the middle."""
+    return _shifted(input, dim, lambda n: n // 2)
+
+
+def ifftshift(input, dim=None):
+    """Undoes `fftshift`."""
+    return _shifted(input, dim, lambda n: (n + 1) // 2)
