@@ -107,11 +107,16 @@ def test_losses_and_sums_take_the_dtypes_that_torch_does():
 
 def test_bytes_are_resampled_as_numbers():
     image = torch.arange(16, dtype=torch.uint8).reshape(1, 1, 4, 4) * 16
-    for mode in ("nearest", "bilinear", "bicubic"):
+    # PyTorch rounds after each of the two passes.
+    for mode, row in {
+        "nearest": [0, 0, 16, 16, 32, 32, 48],
+        "bilinear": [11, 17, 26, 35, 44, 53, 59],
+        "bicubic": [8, 12, 22, 32, 42, 52, 58],
+    }.items():
         got = torch.nn.functional.interpolate(image, size=(3, 7), mode=mode)
         want = torch.nn.functional.interpolate(image.float(), size=(3, 7), mode=mode)
-        assert got.dtype is torch.uint8
-        assert torch.equal(got, want.round().clamp(0, 255).to(torch.uint8))
+        assert got.dtype is torch.uint8 and got[0, 0, 0].tolist() == row
+        assert (got.float() - want).abs().max() <= 1
     with pytest.raises(NotImplementedError, match="int64"):
         torch.nn.functional.interpolate(image.long(), size=3)
 
