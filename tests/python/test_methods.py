@@ -116,7 +116,7 @@ def test_bytes_are_resampled_as_numbers():
         got = torch.nn.functional.interpolate(image, size=(3, 7), mode=mode)
         want = torch.nn.functional.interpolate(image.float(), size=(3, 7), mode=mode)
         assert got.dtype is torch.uint8 and got[0, 0, 0].tolist() == row
-        assert (got.float() - want).abs().max() <= 1
+        assert (got.float() - want).abs().max() < 2
     with pytest.raises(NotImplementedError, match="int64"):
         torch.nn.functional.interpolate(image.long(), size=3)
 
