@@ -366,3 +366,49 @@ def test_a_forked_child_can_drop_a_loader(torch, data):
         os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     assert len(list(batches)) == 499
+
+
+def test_subsets_are_asked_for_several_samples_at_once(torch):
+    class Squares(torch.utils.data.Dataset):
+        def __len__(self):
+            return 10
+
+        def __getitem__(self, i):
+            raise AssertionError("asked one by one")
+
+        def __getitems__(self, indices):
+            return [i * i for i in indices]
+
+    subset = torch.utils.data.Subset(Squares(), [5, 6, 7])
+    assert [b.tolist() for b in torch.utils.data.DataLoader(subset, batch_size=2)] == [
+        [25, 36],
+        [49],
+    ]
+
+
+def test_what_a_loader_was_made_with_stays(torch):
+    data = torch.utils.data.TensorDataset(torch.arange(4))
+    loader = torch.utils.data.DataLoader(data, num_workers=1, multiprocessing_context="spawn")
+    assert loader.prefetch_factor == 2
+    assert loader.multiprocessing_context.get_start_method() == "spawn"
+    for name in ("batch_size", "sampler", "batch_sampler", "drop_last", "dataset"):
+        with pytest.raises(ValueError, match=f"{name} attribute should not be set after"):
+            setattr(loader, name, None)
+    with pytest.raises(ValueError, match="can only be used with multi-process loading"):
+        torch.utils.data.DataLoader(data, multiprocessing_context="fork")
+    with pytest.raises(ValueError, match="should specify a valid start method"):
+        torch.utils.data.DataLoader(data, num_workers=1, multiprocessing_context="x")
+
+
+def test_mappings_keep_their_class(torch):
+    import collections
+
+    collate = torch.utils.data.default_collate
+    counted = collections.defaultdict(int, a=1)
+    made = collate([counted, counted])
+    assert type(made) is collections.defaultdict and made["a"].tolist() == [1, 1] and made["b"] == 0
+    ordered = collate([collections.OrderedDict(a=1.0), collections.OrderedDict(a=2.0)])
+    assert type(ordered) is collections.OrderedDict and ordered["a"].tolist() == [1, 2]
+    np = pytest.importorskip("numpy")
+    words = np.array("word")
+    assert torch.utils.data.default_convert({"w": words})["w"] is words

@@ -1,7 +1,8 @@
 """Collation: a list of samples becomes a batch, tensor by tensor, through tuples and
 dictionaries."""
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Mapping, MutableMapping, Sequence
 
 from ..._tensor import Tensor
 
@@ -32,8 +33,7 @@ def default_collate(batch):
     if isinstance(first, (str, bytes)):
         return batch
     if isinstance(first, Mapping):
-        made = {key: default_collate([b[key] for b in batch]) for key in first}
-        return kind(made) if kind is not dict else made
+        return _like(first, {key: default_collate([b[key] for b in batch]) for key in first})
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         return kind(*(default_collate(list(column)) for column in zip(*batch)))
     if isinstance(first, Sequence):
@@ -43,14 +43,29 @@ def default_collate(batch):
     raise TypeError(default_collate_err_msg_format.format(kind))
 
 
+def _like(mapping, items):
+    """The items in a mapping of the same class; in a dictionary where that takes no items."""
+    if type(mapping) is dict:
+        return items
+    try:
+        if not isinstance(mapping, MutableMapping):
+            return type(mapping)(items)
+        made = copy.copy(mapping)
+        made.update(items)
+        return made
+    except TypeError:
+        return items
+
+
 def default_convert(data):
     """Arrays become tensors, through containers; anything else stays."""
     from ... import as_tensor
 
     if type(data).__module__ == "numpy":
-        return as_tensor(data)
+        text = getattr(getattr(data, "dtype", None), "kind", "") in "SaUO"
+        return data if text else as_tensor(data)
     if isinstance(data, Mapping):
-        return {key: default_convert(value) for key, value in data.items()}
+        return _like(data, {key: default_convert(value) for key, value in data.items()})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*map(default_convert, data))
     if isinstance(data, tuple):
@@ -67,7 +82,7 @@ def pin(data):
     if isinstance(data, (str, bytes)):
         return data
     if isinstance(data, Mapping):
-        return type(data)({key: pin(value) for key, value in data.items()})
+        return _like(data, {key: pin(value) for key, value in data.items()})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*map(pin, data))
     if isinstance(data, (tuple, list)):

@@ -214,6 +214,43 @@ class _InfiniteNones:
             yield None
 
 
+_FIXED = {
+    "batch_size",
+    "batch_sampler",
+    "sampler",
+    "drop_last",
+    "dataset",
+    "persistent_workers",
+}
+
+
+def _checked_context(context, num_workers):
+    """torch's choice of how processes start, checked and kept: workers are threads here."""
+    if context is None:
+        return None
+    if num_workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > "
+            f"0), but got num_workers={num_workers}"
+        )
+    import multiprocessing
+
+    if isinstance(context, str):
+        valid = multiprocessing.get_all_start_methods()
+        if context not in valid:
+            raise ValueError(
+                "multiprocessing_context option should specify a valid start method in "
+                f"{valid!r}, but got multiprocessing_context={context!r}"
+            )
+        return multiprocessing.get_context(context)
+    if not isinstance(context, multiprocessing.context.BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string "
+            f"specifying the start method, but got multiprocessing_context={context}"
+        )
+    return context
+
+
 class DataLoader:
     """Batches of a data set, fetched ahead by `num_workers` threads, in an order that only the seed
     decides."""
@@ -256,13 +293,22 @@ class DataLoader:
             raise ValueError("timeout option should be non-negative")
         self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
         self.worker_init_fn, self.generator, self.timeout = worker_init_fn, generator, timeout
+        if num_workers and prefetch_factor is None:
+            prefetch_factor = 2
         self.prefetch_factor, self.persistent_workers = prefetch_factor, persistent_workers
+        self.multiprocessing_context = _checked_context(multiprocessing_context, num_workers)
         self._is_iterable = isinstance(dataset, IterableDataset)
         self._set_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self._default = collate_fn is None
         self.collate_fn = collate_fn or (default_collate if self._auto else default_convert)
         self._kept = self._epoch = self._resumed = None
         self._pins = bool(pin_memory) and accelerator.is_available()
+        self._made = True
+
+    def __setattr__(self, name, value):
+        if name in _FIXED and "_made" in self.__dict__:
+            raise ValueError(f"{name} attribute should not be set after DataLoader is initialized")
+        object.__setattr__(self, name, value)
 
     def _set_order(self, batch_size, shuffle, sampler, batch_sampler, drop_last):
         if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
@@ -325,7 +371,7 @@ class DataLoader:
         """The batch for these indices, in Python."""
         if not self._auto:
             return self.collate_fn(self.dataset[next(iter(indices))])
-        if hasattr(self.dataset, "__getitems__"):
+        if getattr(self.dataset, "__getitems__", None):
             return self.collate_fn(self.dataset.__getitems__(list(indices)))
         return self.collate_fn([self.dataset[i] for i in indices])
 
