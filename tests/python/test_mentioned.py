@@ -175,3 +175,21 @@ def test_hints_of_a_module_can_be_read(torch):
 
     hints = typing.get_type_hints(Own)
     assert hints["width"] is int and "forward" in hints and hints["training"] is bool
+
+
+def test_classes_are_where_torch_keeps_them(torch):
+    import flambeau.nn.modules.dropout as dropout
+    from flambeau.nn.modules.activation import MultiheadAttention, ReLU
+    from flambeau.nn.modules.loss import MSELoss, TripletMarginLoss
+    from flambeau.nn.modules.normalization import LayerNorm
+    from flambeau.optim.adamw import AdamW
+    from flambeau.utils.data._utils.collate import default_collate
+
+    nn = torch.nn
+    assert ReLU is nn.ReLU and MultiheadAttention is nn.MultiheadAttention
+    assert LayerNorm is nn.LayerNorm and dropout.Dropout2d is nn.Dropout2d
+    assert MSELoss is nn.MSELoss and TripletMarginLoss is nn.TripletMarginLoss
+    assert nn.modules.activation.GELU is nn.GELU and AdamW is torch.optim.AdamW
+    assert default_collate is torch.utils.data.default_collate
+    assert torch.cuda._initialized == torch.cuda.is_initialized()
+    assert type(pickle.loads(pickle.dumps(nn.ReLU()))) is nn.ReLU

@@ -160,9 +160,53 @@ def test_curves_that_are_drawn_together(torch, writer):
         assert (tag, step, value[2]) == ("both", 3, [number])
 
 
+class Net:
+    """Makes a model of a convolution, functions between modules, and a body of three layers."""
+
+    def __new__(cls, torch):
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = torch.nn.Conv2d(1, 4, 3)
+                self.body = torch.nn.Sequential(torch.nn.Linear(144, 8), torch.nn.ReLU())
+
+            def forward(self, x):
+                return self.body(torch.relu(self.conv(x)).flatten(1)).softmax(-1)
+
+        return Net()
+
+
+def test_graphs(torch, writer, capsys):
+    model = Net(torch)
+    writer.add_graph(model, torch.randn(2, 1, 8, 8), verbose=True)
+    writer.flush()
+    graph = fields(events(writer.log_dir)[1][4][0])
+    assert fields(graph[4][0]) == {1: [1]}  # versions.producer
+    nodes = {}
+    for data in graph[1]:
+        node = fields(data)
+        shape = [
+            fields(dim)[1][0]
+            for attribute in node.get(5, ())
+            for dim in fields(fields(fields(fields(attribute)[2][0])[1][0])[7][0])[2]
+        ]
+        inputs = [name.decode() for name in node.get(3, ())]
+        nodes[node[1][0].decode()] = (node[2][0].decode(), inputs, shape)
+    assert capsys.readouterr().out.split() == list(nodes)
+    assert nodes["Net/conv/weight"] == ("Parameter", [], [4, 1, 3, 3])
+    of = ["input/input.1", "Net/conv/weight", "Net/conv/bias"]
+    assert nodes["Net/conv/Convolution"] == ("Convolution", of, [2, 4, 6, 6])
+    assert nodes["Net/Relu"][1] == ["Net/conv/Convolution"]  # between modules: the outer one's
+    assert nodes["Net/body/1/Relu"][1] == ["Net/body/0/Addmm"]
+    assert nodes["output/output.1"] == ("IO Node", ["Net/Softmax"], [2, 8])
+    assert not model._forward_hooks and not model.conv._forward_hooks
+    with pytest.raises(ValueError, match="input_to_model is needed"):
+        writer.add_graph(model)
+
+
 def test_what_is_not_there(torch, writer):
-    with pytest.raises(NotImplementedError, match="add_graph is unsupported"):
-        writer.add_graph(None)
+    with pytest.raises(NotImplementedError, match="add_mesh is unsupported"):
+        writer.add_mesh(None)
     writer.close()
     with pytest.raises(ValueError, match="closed"):
         writer.add_scalar("loss", 1)

@@ -188,6 +188,8 @@ def __getattr__(name):
         return tuple(
             Generator._of(api.generator_default(f"cuda:{n}")) for n in range(device_count())
         )
-    if name in ("amp", "comm", "nvtx"):
+    if name in ("amp", "comm", "graphs", "nvtx"):
         return _importlib.import_module("." + name, __name__)
+    if name == "_initialized":  # programs ask it of torch
+        return is_initialized()
     raise AttributeError(f"module 'torch.cuda' has no attribute '{name}' in flambeau")

@@ -3,6 +3,7 @@
 import sys as _sys
 
 from . import (
+    _places,
     adaptive,
     batchnorm,
     container,
@@ -61,10 +62,4 @@ for _part in padding, pooling, simple:
 globals().update(_found)
 
 __all__ = sorted(_found)
-
-# torch has more modules of modules; their names stand for all classes here.
-for _name in (
-    *("activation", "channelshuffle", "distance", "dropout", "flatten", "fold", "normalization"),
-    "pixelshuffle",
-):
-    globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = _sys.modules[__name__]
+_places.install(_sys.modules[__name__], _found)

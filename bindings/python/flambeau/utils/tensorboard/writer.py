@@ -148,11 +148,22 @@ class SummaryWriter:
         for name, value in metric_dict.items():
             self._add(_summary.scalar(name, _number(value)), global_step, None, run)
 
+    def add_graph(self, model, input_to_model=None, verbose=False, use_strict_trace=True):
+        """The operations of one call of the model, by module, as autograd records them."""
+        if input_to_model is None:
+            raise ValueError("add_graph: input_to_model is needed, a tensor or a tuple of them")
+        from ._graph import graph_of
+
+        graph, names = graph_of(model, input_to_model)
+        self._file().add(field(4, graph), None, None)
+        if verbose:
+            print("\n".join(names))
+
     def __getattr__(self, name):
         if name.startswith("add_"):
             raise NotImplementedError(
                 f"SummaryWriter.{name} is unsupported in this version of flambeau; there are "
-                "scalars, histograms, images, figures, texts and hparams"
+                "scalars, histograms, images, figures, texts, graphs and hparams"
             )
         raise AttributeError(f"'SummaryWriter' object has no attribute '{name}'")
 
