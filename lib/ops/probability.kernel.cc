@@ -30,10 +30,10 @@ FLAM_FN_APART double log_normal_below(double x) {
 // In the tails by Newton's steps on the logarithm, which is concave there.
 FLAM_FN_APART double normal_quantile(double p) {
   if (!(p >= 0 && p <= 1)) return NAN;
-  if (p > 0.9) return -normal_quantile(1 - p);
-  if (p > 0.1) return 1.4142135623730951 * sharpened(erfinv_of(2 * p - 1), 2 * p - 1);
-  if (p == 0) return -INFINITY;
-  const double wanted = ::log(p);
+  if (p > 0.1 && p < 0.9) return 1.4142135623730951 * sharpened(erfinv_of(2 * p - 1), 2 * p - 1);
+  const double sign = p < 0.5 ? 1 : -1, tail = p < 0.5 ? p : 1 - p;
+  if (tail == 0) return -sign * INFINITY;
+  const double wanted = ::log(tail);
   double y = -::sqrt(-2 * wanted);
   for (int i = 0; i < 12; ++i) {
     const double over = log_normal_below(y) - wanted;
@@ -41,7 +41,7 @@ FLAM_FN_APART double normal_quantile(double p) {
     y -= over / slope;
     if (::fabs(over) < 1e-15 * -wanted) break;
   }
-  return y;
+  return sign * y;
 }
 
 FLAM_FN_APART double normal_of(Normal which, double x) {
