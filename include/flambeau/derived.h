@@ -1121,6 +1121,17 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_add_(flam_tensor *input, int
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_add_out(const flam_tensor *input, int64_t dim,
     const flam_tensor *index, const flam_tensor *src, flam_tensor *out);
 
+/** `flam_masked_select` into an existing tensor.
+ *
+ * - `input`: any shape that broadcasts with `mask`'s.
+ * - `mask`: bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_masked_select_out(const flam_tensor *input,
+    const flam_tensor *mask, flam_tensor *out);
+
 /** In-place form of `flam_masked_scatter`: writes the elements of a source, in order, where a mask
  * is true.
  *
@@ -1475,16 +1486,6 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_lu_solve_out(cons
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_vecdot_out(const flam_tensor *x,
     const flam_tensor *y, int64_t dim FLAM_DEFAULT(-1), flam_tensor *out);
-
-/** `flam_linalg_matrix_exp` into an existing tensor.
- *
- * - `input`: [..., n, n], floating point.
- * - `out`: the destination; resized where its shape differs.
- * - returns: `out`, another handle to the same tensor.
- * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
- */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_linalg_matrix_exp_out(const flam_tensor
-    *input, flam_tensor *out);
 
 /** `flam_linalg_householder_product` into an existing tensor.
  *

@@ -174,7 +174,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_masked_select(const flam_tensor *input,
+    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_masked_select(const flam_tensor *input,
                                                                const flam_tensor *mask);
 
 /** Writes the elements of a source, in order, where a mask is true.

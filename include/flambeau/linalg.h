@@ -558,7 +558,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.vecdot") FLAM_AUT
  * - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch.linalg.matrix_exp torch.matrix_exp Tensor.matrix_exp") FLAM_OUT
+    FLAM_TORCH("torch.linalg.matrix_exp torch.matrix_exp Tensor.matrix_exp")
     flam_tensor *flam_linalg_matrix_exp(const flam_tensor *input);
 
 /** The first columns of a product of reflections, I - tau v v^T each.

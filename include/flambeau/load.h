@@ -465,6 +465,7 @@ struct flam_api_table {
   flam_tensor *(*scatter_add_out)(const flam_tensor *, int64_t, const flam_tensor *, const
       flam_tensor *, flam_tensor *);
   flam_tensor *(*masked_select)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*masked_select_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*masked_scatter)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*masked_scatter_)(flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*nonzero)(const flam_tensor *);
@@ -604,7 +605,6 @@ struct flam_api_table {
   flam_tensor *(*linalg_vecdot_out)(const flam_tensor *, const flam_tensor *, int64_t, flam_tensor
       *);
   flam_tensor *(*linalg_matrix_exp)(const flam_tensor *);
-  flam_tensor *(*linalg_matrix_exp_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*linalg_householder_product)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*linalg_householder_product_out)(const flam_tensor *, const flam_tensor *,
       flam_tensor *);
@@ -1894,6 +1894,7 @@ static const char *const flam_api_names_[] = {
     "flam_scatter_add_",
     "flam_scatter_add_out",
     "flam_masked_select",
+    "flam_masked_select_out",
     "flam_masked_scatter",
     "flam_masked_scatter_",
     "flam_nonzero",
@@ -2001,7 +2002,6 @@ static const char *const flam_api_names_[] = {
     "flam_linalg_vecdot",
     "flam_linalg_vecdot_out",
     "flam_linalg_matrix_exp",
-    "flam_linalg_matrix_exp_out",
     "flam_linalg_householder_product",
     "flam_linalg_householder_product_out",
     "flam_ormqr",
@@ -3156,6 +3156,7 @@ const char *flam_library_load(const char *path) {
 #define flam_scatter_add_ (flam_api.scatter_add_)
 #define flam_scatter_add_out (flam_api.scatter_add_out)
 #define flam_masked_select (flam_api.masked_select)
+#define flam_masked_select_out (flam_api.masked_select_out)
 #define flam_masked_scatter (flam_api.masked_scatter)
 #define flam_masked_scatter_ (flam_api.masked_scatter_)
 #define flam_nonzero (flam_api.nonzero)
@@ -3263,7 +3264,6 @@ const char *flam_library_load(const char *path) {
 #define flam_linalg_vecdot (flam_api.linalg_vecdot)
 #define flam_linalg_vecdot_out (flam_api.linalg_vecdot_out)
 #define flam_linalg_matrix_exp (flam_api.linalg_matrix_exp)
-#define flam_linalg_matrix_exp_out (flam_api.linalg_matrix_exp_out)
 #define flam_linalg_householder_product (flam_api.linalg_householder_product)
 #define flam_linalg_householder_product_out (flam_api.linalg_householder_product_out)
 #define flam_ormqr (flam_api.ormqr)

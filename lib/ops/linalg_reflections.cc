@@ -106,20 +106,19 @@ Tensor linalg_matrix_exp(const Tensor& A) {
         name_of(A.dtype()));
   const Call c{"linalg_matrix_exp", {A}};
   if (A.numel() == 0) return clone(A);
-  const bool half = size_of(A.dtype()) == 2;
-  const Tensor in = half ? to_dtype(A, Dtype::f32) : A;
+  // In f64, whose digits the squarings may lose.
+  const Tensor in = to_dtype(c[0], Dtype::f64);
   double norm = 0;
   {
     const GradMode off(false);
     norm = read_number(amax(sum(abs(detach(in)), Dims{-2}), Dims{}, false));
   }
-  // Up to here the polynomial's error is below the dtype's rounding, which every squaring doubles.
-  const double least = in.dtype() == Dtype::f64 ? 1.09 : 3.01;
+  const double least = 1.09;  // up to here the polynomial's error is below rounding
   const int squarings =
       norm > least && std::isfinite(norm) ? int(std::ceil(std::log2(norm / least))) : 0;
   Tensor y = exponential_polynomial(mul(in, num(std::ldexp(1.0, -squarings))));
   for (int i = 0; i < squarings; ++i) y = matmul(y, y);
-  return half ? to_dtype(y, A.dtype()) : y;
+  return to_dtype(y, A.dtype());
 }
 
 }  // namespace flambeau::ops

@@ -40,6 +40,7 @@ Tensor positions_of(const char* op, const Tensor& x, const Tensor& mask) {
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
   check_mask("masked_select", mask);
+  check_no_overlap("masked_select", {&x, &mask});
   const Dims shape = broadcast_shapes(x.sizes(), mask.sizes());
   const Tensor at = positions_of("masked_select", x, expand(mask, shape));
   return index_select(ravel(expand(x, shape)), 0, at);

@@ -204,3 +204,11 @@ def test_repeats_alone_are_numbers_of_elements():
 def test_a_number_tells_tensors_apart():
     t = torch.ones(2)
     assert t._cdata == t._cdata and t._cdata != t.clone()._cdata and isinstance(t._cdata, int)
+
+
+def test_flags_of_to_by_position():
+    t = torch.zeros(2)
+    assert t.to("cpu", torch.float32, True) is t
+    for copy in (t.to("cpu", torch.float32, True, True), t.to(torch.float32, False, True)):
+        assert copy.data_ptr() != t.data_ptr()
+    assert t.to("cpu", torch.float32, True, copy=True).data_ptr() != t.data_ptr()

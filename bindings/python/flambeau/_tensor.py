@@ -423,6 +423,7 @@ class Tensor(metaclass=_TensorMeta):
     ):
         """On another device or in another dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`,
         `to(tensor)`."""
+        flags = []
         for value in args:
             if isinstance(value, dtype_type):
                 dtype = value
@@ -433,11 +434,7 @@ class Tensor(metaclass=_TensorMeta):
             elif isinstance(value, Tensor):
                 device, dtype = value.device, value.dtype
             elif isinstance(value, bool):  # in torch's order: non_blocking, then copy
-                non_blocking, copy = (
-                    (value, copy)
-                    if value is args[-1] or non_blocking is False
-                    else (non_blocking, value)
-                )
+                flags.append(value)
             elif isinstance(value, int):
                 device = device_type(value)
             elif value is not None:
@@ -446,6 +443,8 @@ class Tensor(metaclass=_TensorMeta):
                     "device, dtype, "
                     "tensor or bool"
                 )
+        if flags:
+            non_blocking, copy = (*flags, copy)[:2]
         found = self._moved(device, dtype, non_blocking, copy)
         return found if memory_format is None else _old_forms.formatted(found, memory_format)
 

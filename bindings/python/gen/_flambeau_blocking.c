@@ -635,17 +635,17 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 5), // char const *()(void)
 /*  1 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 580), // flam_profile *()(void)
+/*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION, 585), // flam_profile *()(void)
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 590), // flam_state *()(char const *, int32_t)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 560), // char const *
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 595), // flam_state *()(char const *, int32_t)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 565), // char const *
 /*  6 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 590), // flam_state *()(flam_grad_scaler const *)
-/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 569), // flam_grad_scaler const *
+/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION, 595), // flam_state *()(flam_grad_scaler const *)
+/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_grad_scaler const *
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_module *
+/* 12 */ _CFFI_OP(_CFFI_OP_POINTER, 579), // flam_module *
 /* 13 */ _CFFI_OP(_CFFI_OP_POINTER, 24), // flam_tensor const * const *
 /* 14 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -657,10 +657,10 @@ static void *_cffi_types[] = {
 /* 21 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 22 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_module *, flam_tensor const *)
 /* 23 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 24 */ _CFFI_OP(_CFFI_OP_POINTER, 593), // flam_tensor const *
+/* 24 */ _CFFI_OP(_CFFI_OP_POINTER, 598), // flam_tensor const *
 /* 25 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 27 */ _CFFI_OP(_CFFI_OP_POINTER, 593), // flam_tensor *
+/* 27 */ _CFFI_OP(_CFFI_OP_POINTER, 598), // flam_tensor *
 /* 28 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 29 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 30 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -671,7 +671,7 @@ static void *_cffi_types[] = {
 /* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
 /* 37 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
-/* 38 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // int64_t const *
+/* 38 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // int64_t const *
 /* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 40 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
 /* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
@@ -789,447 +789,452 @@ static void *_cffi_types[] = {
 /* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 154 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 157 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
 /* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
+/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
 /* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 163 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *, int32_t, int64_t const *)
+/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 169 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 170 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 171 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 172 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 177 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 178 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 179 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 183 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
-/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
-/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 187 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 180 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 182 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 183 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 184 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 185 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
 /* 189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
 /* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 192 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 194 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
-/* 195 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 194 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 195 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 196 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 197 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 199 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor *)
-/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 205 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 198 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 202 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 207 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 209 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
-/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 213 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
-/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 220 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 221 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
-/* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
-/* 227 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 228 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 232 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
+/* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor *)
+/* 209 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 210 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 211 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 217 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 218 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int32_t, int32_t, flam_tensor *)
+/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 225 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 226 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 228 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, int64_t const *)
+/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 233 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 234 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 235 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 234 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
 /* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, flam_tensor *)
+/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
 /* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 241 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
-/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, flam_tensor *)
+/* 243 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 244 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t, flam_tensor *)
-/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 250 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 246 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 248 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 249 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 251 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
+/* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t, flam_tensor *)
 /* 253 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 258 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
-/* 260 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 261 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
-/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 274 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 277 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
-/* 279 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 255 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
+/* 256 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 257 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
+/* 258 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 263 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 264 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
+/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 266 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 267 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 270 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 271 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 276 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 277 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, double, double)
+/* 278 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 282 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
-/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
-/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, double, double, flam_tensor *)
+/* 284 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 285 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 288 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
 /* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
 /* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 292 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 293 */ _CFFI_OP(_CFFI_OP_NOOP, 27),
 /* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
-/* 296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 296 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 301 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 302 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 303 */ _CFFI_OP(_CFFI_OP_POINTER, 596), // void const *
-/* 304 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 307 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 594), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
-/* 311 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 313 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 315 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 594), // flam_tensor_list *()(flam_tensor const *)
-/* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 323 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION, 594), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 325 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 326 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
-/* 327 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 329 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 330 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(char const *)
-/* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *)
-/* 334 */ _CFFI_OP(_CFFI_OP_POINTER, 565), // flam_event const *
-/* 335 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *, flam_stream const *)
-/* 337 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
-/* 338 */ _CFFI_OP(_CFFI_OP_POINTER, 592), // flam_stream const *
-/* 339 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler *, flam_state const *)
-/* 341 */ _CFFI_OP(_CFFI_OP_POINTER, 569), // flam_grad_scaler *
-/* 342 */ _CFFI_OP(_CFFI_OP_POINTER, 591), // flam_state const *
-/* 343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, double *)
-/* 345 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 346 */ _CFFI_OP(_CFFI_OP_POINTER, 54), // double *
-/* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
-/* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 350 */ _CFFI_OP(_CFFI_OP_POINTER, 578), // flam_optimizer const *
-/* 351 */ _CFFI_OP(_CFFI_OP_POINTER, 6), // int32_t *
-/* 352 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // int64_t *
-/* 353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
-/* 355 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 357 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
-/* 358 */ _CFFI_OP(_CFFI_OP_NOOP, 352),
-/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, double, int32_t *)
-/* 361 */ _CFFI_OP(_CFFI_OP_POINTER, 572), // flam_loader *
-/* 362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 363 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
+/* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 299 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(int64_t, int64_t, int64_t, int32_t, int32_t)
+/* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 303 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 27), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 308 */ _CFFI_OP(_CFFI_OP_POINTER, 601), // void const *
+/* 309 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 310 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 314 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION, 599), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 316 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 318 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 320 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 325 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 326 */ _CFFI_OP(_CFFI_OP_FUNCTION, 599), // flam_tensor_list *()(flam_tensor const *)
+/* 327 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 328 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 329 */ _CFFI_OP(_CFFI_OP_FUNCTION, 599), // flam_tensor_list *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 330 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 38),
+/* 332 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 333 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 334 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 335 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(char const *)
+/* 336 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 338 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *)
+/* 339 */ _CFFI_OP(_CFFI_OP_POINTER, 570), // flam_event const *
+/* 340 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_event const *, flam_stream const *)
+/* 342 */ _CFFI_OP(_CFFI_OP_NOOP, 339),
+/* 343 */ _CFFI_OP(_CFFI_OP_POINTER, 597), // flam_stream const *
+/* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 345 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler *, flam_state const *)
+/* 346 */ _CFFI_OP(_CFFI_OP_POINTER, 574), // flam_grad_scaler *
+/* 347 */ _CFFI_OP(_CFFI_OP_POINTER, 596), // flam_state const *
+/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 349 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, double *)
+/* 350 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 351 */ _CFFI_OP(_CFFI_OP_POINTER, 54), // double *
+/* 352 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 353 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
+/* 354 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 355 */ _CFFI_OP(_CFFI_OP_POINTER, 583), // flam_optimizer const *
+/* 356 */ _CFFI_OP(_CFFI_OP_POINTER, 6), // int32_t *
+/* 357 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // int64_t *
+/* 358 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
+/* 360 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 361 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 362 */ _CFFI_OP(_CFFI_OP_NOOP, 356),
+/* 363 */ _CFFI_OP(_CFFI_OP_NOOP, 357),
 /* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 366 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
-/* 367 */ _CFFI_OP(_CFFI_OP_POINTER, 594), // flam_tensor_list * *
-/* 368 */ _CFFI_OP(_CFFI_OP_POINTER, 549), // void * *
+/* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, double, int32_t *)
+/* 366 */ _CFFI_OP(_CFFI_OP_POINTER, 577), // flam_loader *
+/* 367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 356),
 /* 369 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 370 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, int64_t, int64_t)
-/* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
-/* 372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 370 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
+/* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 366),
+/* 372 */ _CFFI_OP(_CFFI_OP_POINTER, 599), // flam_tensor_list * *
+/* 373 */ _CFFI_OP(_CFFI_OP_POINTER, 554), // void * *
 /* 374 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 375 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, flam_state const *, int32_t)
-/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 377 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
-/* 378 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 375 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 366),
+/* 377 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 378 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, flam_state const *, int32_t)
 /* 381 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
-/* 382 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 382 */ _CFFI_OP(_CFFI_OP_NOOP, 347),
 /* 383 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 384 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 385 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 386 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_closure const *, double *)
-/* 387 */ _CFFI_OP(_CFFI_OP_POINTER, 578), // flam_optimizer *
-/* 388 */ _CFFI_OP(_CFFI_OP_POINTER, 561), // flam_closure const *
-/* 389 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
+/* 384 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 385 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 12),
+/* 387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 389 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 390 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_state const *)
-/* 392 */ _CFFI_OP(_CFFI_OP_NOOP, 387),
-/* 393 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
-/* 394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_plot const *, char const *)
-/* 396 */ _CFFI_OP(_CFFI_OP_POINTER, 579), // flam_plot const *
-/* 397 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_profile const *, char const *)
-/* 400 */ _CFFI_OP(_CFFI_OP_POINTER, 581), // flam_profile const *
-/* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *)
-/* 404 */ _CFFI_OP(_CFFI_OP_POINTER, 583), // flam_progress *
-/* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 406 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *)
-/* 407 */ _CFFI_OP(_CFFI_OP_NOOP, 404),
-/* 408 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *, double)
-/* 411 */ _CFFI_OP(_CFFI_OP_NOOP, 404),
-/* 412 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_closure const *, double *)
+/* 392 */ _CFFI_OP(_CFFI_OP_POINTER, 583), // flam_optimizer *
+/* 393 */ _CFFI_OP(_CFFI_OP_POINTER, 566), // flam_closure const *
+/* 394 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
+/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_optimizer *, flam_state const *)
+/* 397 */ _CFFI_OP(_CFFI_OP_NOOP, 392),
+/* 398 */ _CFFI_OP(_CFFI_OP_NOOP, 347),
+/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_plot const *, char const *)
+/* 401 */ _CFFI_OP(_CFFI_OP_POINTER, 584), // flam_plot const *
+/* 402 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_profile const *, char const *)
+/* 405 */ _CFFI_OP(_CFFI_OP_POINTER, 586), // flam_profile const *
+/* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 407 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *)
+/* 409 */ _CFFI_OP(_CFFI_OP_POINTER, 588), // flam_progress *
+/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 411 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *)
+/* 412 */ _CFFI_OP(_CFFI_OP_NOOP, 409),
+/* 413 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
 /* 414 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 415 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *)
-/* 416 */ _CFFI_OP(_CFFI_OP_POINTER, 589), // flam_scheduler *
-/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *, flam_state const *)
-/* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 416),
-/* 420 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
-/* 421 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_state const *, char const *)
-/* 423 */ _CFFI_OP(_CFFI_OP_NOOP, 342),
-/* 424 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 425 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 426 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *)
-/* 427 */ _CFFI_OP(_CFFI_OP_NOOP, 338),
-/* 428 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 429 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *, flam_stream const *)
-/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 338),
-/* 431 */ _CFFI_OP(_CFFI_OP_NOOP, 338),
-/* 432 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 433 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 434 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 436 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 437 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 440 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
-/* 441 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 442 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 443 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, char const *, flam_tensor * *, flam_tensor * *)
-/* 444 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 445 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 446 */ _CFFI_OP(_CFFI_OP_POINTER, 27), // flam_tensor * *
-/* 447 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 448 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, double *)
-/* 450 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 451 */ _CFFI_OP(_CFFI_OP_NOOP, 346),
-/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 453 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 455 */ _CFFI_OP(_CFFI_OP_POINTER, 566), // flam_format_options const *
-/* 456 */ _CFFI_OP(_CFFI_OP_POINTER, 5), // char const * *
+/* 415 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_progress *, char const *, double)
+/* 416 */ _CFFI_OP(_CFFI_OP_NOOP, 409),
+/* 417 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 419 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 420 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *)
+/* 421 */ _CFFI_OP(_CFFI_OP_POINTER, 594), // flam_scheduler *
+/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_scheduler *, flam_state const *)
+/* 424 */ _CFFI_OP(_CFFI_OP_NOOP, 421),
+/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 347),
+/* 426 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 427 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_state const *, char const *)
+/* 428 */ _CFFI_OP(_CFFI_OP_NOOP, 347),
+/* 429 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 430 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 431 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *)
+/* 432 */ _CFFI_OP(_CFFI_OP_NOOP, 343),
+/* 433 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 434 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_stream const *, flam_stream const *)
+/* 435 */ _CFFI_OP(_CFFI_OP_NOOP, 343),
+/* 436 */ _CFFI_OP(_CFFI_OP_NOOP, 343),
+/* 437 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 438 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
+/* 439 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 440 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 441 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 442 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 443 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 445 */ _CFFI_OP(_CFFI_OP_NOOP, 13),
+/* 446 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 447 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 448 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, char const *, flam_tensor * *, flam_tensor * *)
+/* 449 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 450 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 451 */ _CFFI_OP(_CFFI_OP_POINTER, 27), // flam_tensor * *
+/* 452 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 453 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 454 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, double *)
+/* 455 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 456 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
 /* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 458 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor * *, flam_tensor * *)
+/* 458 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
 /* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 461 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
+/* 460 */ _CFFI_OP(_CFFI_OP_POINTER, 571), // flam_format_options const *
+/* 461 */ _CFFI_OP(_CFFI_OP_POINTER, 5), // char const * *
 /* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 463 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double const *, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 463 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor * *, flam_tensor * *)
 /* 464 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 466 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
-/* 467 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 468 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 470 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 471 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 472 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 473 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
-/* 474 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 475 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 476 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 479 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
-/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 481 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 482 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 483 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 484 */ _CFFI_OP(_CFFI_OP_NOOP, 351),
+/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 466 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double const *, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 470 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 471 */ _CFFI_OP(_CFFI_OP_NOOP, 94),
+/* 472 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 473 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 474 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 475 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 477 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 478 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 479 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 480 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 483 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 484 */ _CFFI_OP(_CFFI_OP_NOOP, 356),
 /* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
 /* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
 /* 488 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 494 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 495 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 496 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 503 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 504 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 507 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 508 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 509 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 510 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 511 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *)
-/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 514 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 515 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 517 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 519 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 521 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 522 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 526 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 527 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 528 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 529 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
-/* 532 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 446),
-/* 538 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 539 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
-/* 540 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 352),
-/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
-/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 545 */ _CFFI_OP(_CFFI_OP_NOOP, 368),
-/* 546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
-/* 548 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
-/* 549 */ _CFFI_OP(_CFFI_OP_POINTER, 596), // void *
-/* 550 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 489 */ _CFFI_OP(_CFFI_OP_NOOP, 356),
+/* 490 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 491 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 493 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 494 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 495 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 496 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 498 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 499 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 502 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 503 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 504 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 505 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 507 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, char const *, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 509 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 510 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 511 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 514 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 523 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 526 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 527 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 530 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 531 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 532 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 533 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 534 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 535 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 536 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int32_t, int32_t, flam_tensor * *, flam_tensor * *, flam_tensor * *)
+/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 539 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 540 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 542 */ _CFFI_OP(_CFFI_OP_NOOP, 451),
+/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 544 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, int64_t *)
+/* 545 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 546 */ _CFFI_OP(_CFFI_OP_NOOP, 357),
+/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 548 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void * *)
+/* 549 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 550 */ _CFFI_OP(_CFFI_OP_NOOP, 373),
 /* 551 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
-/* 553 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 555 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
+/* 552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(flam_tensor const *, void *, size_t)
+/* 553 */ _CFFI_OP(_CFFI_OP_NOOP, 24),
+/* 554 */ _CFFI_OP(_CFFI_OP_POINTER, 601), // void *
+/* 555 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 556 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 596), // void()(flam_loader *)
-/* 558 */ _CFFI_OP(_CFFI_OP_NOOP, 361),
+/* 557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(int32_t)
+/* 558 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 560 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 561 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 562 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 563 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 564 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 565 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 566 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 567 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 568 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 569 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 570 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 571 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 572 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 573 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 574 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 575 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 576 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 577 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 578 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 579 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
-/* 580 */ _CFFI_OP(_CFFI_OP_POINTER, 581), // flam_profile *
-/* 581 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
-/* 582 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
-/* 583 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
-/* 584 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
-/* 585 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
-/* 586 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_recompute
-/* 587 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_saved
-/* 588 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_saved_hooks
-/* 589 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_scheduler
-/* 590 */ _CFFI_OP(_CFFI_OP_POINTER, 591), // flam_state *
-/* 591 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_state
-/* 592 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_stream
-/* 593 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 30), // flam_tensor
-/* 594 */ _CFFI_OP(_CFFI_OP_POINTER, 595), // flam_tensor_list *
-/* 595 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 31), // flam_tensor_list
-/* 596 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 6), // int32_t()(void)
+/* 561 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 562 */ _CFFI_OP(_CFFI_OP_FUNCTION, 601), // void()(flam_loader *)
+/* 563 */ _CFFI_OP(_CFFI_OP_NOOP, 366),
+/* 564 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 565 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 566 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 567 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 568 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 569 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 570 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 571 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 572 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 573 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 574 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 575 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 576 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 577 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 578 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 579 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 580 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 581 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 582 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 583 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 584 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_plot
+/* 585 */ _CFFI_OP(_CFFI_OP_POINTER, 586), // flam_profile *
+/* 586 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_profile
+/* 587 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_profiler_options
+/* 588 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_progress
+/* 589 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_progress_callback
+/* 590 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_rate_callback
+/* 591 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_recompute
+/* 592 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 25), // flam_saved
+/* 593 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 26), // flam_saved_hooks
+/* 594 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 27), // flam_scheduler
+/* 595 */ _CFFI_OP(_CFFI_OP_POINTER, 596), // flam_state *
+/* 596 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 28), // flam_state
+/* 597 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 29), // flam_stream
+/* 598 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 30), // flam_tensor
+/* 599 */ _CFFI_OP(_CFFI_OP_POINTER, 600), // flam_tensor_list *
+/* 600 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 31), // flam_tensor_list
+/* 601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -1291,10 +1296,10 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(351), arg5, (char **)&x5);
+      _cffi_type(356), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(351), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(356), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2077,10 +2082,10 @@ _cffi_f_flam_equal(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(351), arg2, (char **)&x2);
+      _cffi_type(356), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(356), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2115,10 +2120,10 @@ _cffi_f_flam_event_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(339), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(339), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2159,19 +2164,19 @@ _cffi_f_flam_event_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(334), arg0, (char **)&x0);
+      _cffi_type(339), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(339), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(338), arg1, (char **)&x1);
+      _cffi_type(343), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(338), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(343), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2223,19 +2228,19 @@ _cffi_f_flam_geqrf(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg1, (char **)&x1);
+      _cffi_type(451), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg2, (char **)&x2);
+      _cffi_type(451), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2347,7 +2352,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(594));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(599));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2385,10 +2390,10 @@ _cffi_f_flam_grad_scaler_get_scale(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(346), arg1, (char **)&x1);
+      _cffi_type(351), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(346), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(351), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2429,19 +2434,19 @@ _cffi_f_flam_grad_scaler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(341), arg0, (char **)&x0);
+      _cffi_type(346), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(341), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(346), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(342), arg1, (char **)&x1);
+      _cffi_type(347), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(342), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(347), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2499,19 +2504,19 @@ _cffi_f_flam_grad_scaler_owner_skipped(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(351), arg2, (char **)&x2);
+      _cffi_type(356), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(356), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(352), arg3, (char **)&x3);
+      _cffi_type(357), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(352), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(357), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2565,28 +2570,28 @@ _cffi_f_flam_grad_scaler_skipped(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(350), arg1, (char **)&x1);
+      _cffi_type(355), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(350), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(355), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(351), arg2, (char **)&x2);
+      _cffi_type(356), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(356), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(352), arg3, (char **)&x3);
+      _cffi_type(357), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(352), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(357), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2636,7 +2641,7 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(590));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(595));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3070,19 +3075,19 @@ _cffi_f_flam_linalg_cholesky_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg3, (char **)&x3);
+      _cffi_type(451), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg4, (char **)&x4);
+      _cffi_type(451), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3658,19 +3663,19 @@ _cffi_f_flam_linalg_eigh(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg2, (char **)&x2);
+      _cffi_type(451), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg3, (char **)&x3);
+      _cffi_type(451), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3883,19 +3888,19 @@ _cffi_f_flam_linalg_inv_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg2, (char **)&x2);
+      _cffi_type(451), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg3, (char **)&x3);
+      _cffi_type(451), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4037,37 +4042,37 @@ _cffi_f_flam_linalg_lstsq(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg4, (char **)&x4);
+      _cffi_type(451), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg5, (char **)&x5);
+      _cffi_type(451), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg6, (char **)&x6);
+      _cffi_type(451), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg7, (char **)&x7);
+      _cffi_type(451), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4127,28 +4132,28 @@ _cffi_f_flam_linalg_lu(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg2, (char **)&x2);
+      _cffi_type(451), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg3, (char **)&x3);
+      _cffi_type(451), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg4, (char **)&x4);
+      _cffi_type(451), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4206,19 +4211,19 @@ _cffi_f_flam_linalg_lu_factor(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg2, (char **)&x2);
+      _cffi_type(451), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg3, (char **)&x3);
+      _cffi_type(451), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4284,28 +4289,28 @@ _cffi_f_flam_linalg_lu_factor_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg3, (char **)&x3);
+      _cffi_type(451), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg4, (char **)&x4);
+      _cffi_type(451), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg5, (char **)&x5);
+      _cffi_type(451), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4524,59 +4529,6 @@ _cffi_f_flam_linalg_matrix_exp(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_linalg_matrix_exp _cffi_d_flam_linalg_matrix_exp
-#endif
-
-static flam_tensor * _cffi_d_flam_linalg_matrix_exp_out(flam_tensor const * x0, flam_tensor * x1)
-{
-  return flam_linalg_matrix_exp_out(x0, x1);
-}
-#ifndef PYPY_VERSION
-static PyObject *
-_cffi_f_flam_linalg_matrix_exp_out(PyObject *self, PyObject *args)
-{
-  flam_tensor const * x0;
-  flam_tensor * x1;
-  Py_ssize_t datasize;
-  struct _cffi_freeme_s *large_args_free = NULL;
-  flam_tensor * result;
-  PyObject *pyresult;
-  PyObject *arg0;
-  PyObject *arg1;
-
-  if (!PyArg_UnpackTuple(args, "flam_linalg_matrix_exp_out", 2, 2, &arg0, &arg1))
-    return NULL;
-
-  datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(24), arg0, (char **)&x0);
-  if (datasize != 0) {
-    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
-            datasize, &large_args_free) < 0)
-      return NULL;
-  }
-
-  datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(27), arg1, (char **)&x1);
-  if (datasize != 0) {
-    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(27), arg1, (char **)&x1,
-            datasize, &large_args_free) < 0)
-      return NULL;
-  }
-
-  Py_BEGIN_ALLOW_THREADS
-  _cffi_restore_errno();
-  { result = flam_linalg_matrix_exp_out(x0, x1); }
-  _cffi_save_errno();
-  Py_END_ALLOW_THREADS
-
-  (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
-  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
-  return pyresult;
-}
-#else
-#  define _cffi_f_flam_linalg_matrix_exp_out _cffi_d_flam_linalg_matrix_exp_out
 #endif
 
 static flam_tensor * _cffi_d_flam_linalg_matrix_norm(flam_tensor const * x0, double x1, int64_t const * x2, size_t x3, int32_t x4, int32_t x5)
@@ -5828,19 +5780,19 @@ _cffi_f_flam_linalg_qr(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg2, (char **)&x2);
+      _cffi_type(451), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg3, (char **)&x3);
+      _cffi_type(451), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5892,19 +5844,19 @@ _cffi_f_flam_linalg_slogdet(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg1, (char **)&x1);
+      _cffi_type(451), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg2, (char **)&x2);
+      _cffi_type(451), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6038,19 +5990,19 @@ _cffi_f_flam_linalg_solve_ex(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg4, (char **)&x4);
+      _cffi_type(451), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg5, (char **)&x5);
+      _cffi_type(451), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6344,28 +6296,28 @@ _cffi_f_flam_linalg_svd(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg3, (char **)&x3);
+      _cffi_type(451), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg4, (char **)&x4);
+      _cffi_type(451), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg5, (char **)&x5);
+      _cffi_type(451), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6671,7 +6623,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(590));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(595));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6702,28 +6654,28 @@ _cffi_f_flam_loader_next(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(361), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(361), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(367), arg1, (char **)&x1);
+      _cffi_type(372), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor_list * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(367), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(372), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(368), arg2, (char **)&x2);
+      _cffi_type(373), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(368), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(373), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6756,10 +6708,10 @@ _cffi_f_flam_loader_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(361), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(361), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6802,10 +6754,10 @@ _cffi_f_flam_loader_seek(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(361), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(361), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6856,10 +6808,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(361), arg0, (char **)&x0);
+      _cffi_type(366), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(361), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(366), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6869,10 +6821,10 @@ _cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(351), arg2, (char **)&x2);
+      _cffi_type(356), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(356), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6987,28 +6939,28 @@ _cffi_f_flam_lu_unpack(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg4, (char **)&x4);
+      _cffi_type(451), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg5, (char **)&x5);
+      _cffi_type(451), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(446), arg6, (char **)&x6);
+      _cffi_type(451), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(446), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(451), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7207,6 +7159,70 @@ _cffi_f_flam_masked_select(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_masked_select _cffi_d_flam_masked_select
+#endif
+
+static flam_tensor * _cffi_d_flam_masked_select_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_masked_select_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_masked_select_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_masked_select_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(24), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(24), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(24), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(24), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(27), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(27), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_masked_select_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(27));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_masked_select_out _cffi_d_flam_masked_select_out
 #endif
 
 static int32_t _cffi_d_flam_memory_empty_cache(int32_t x0)
@@ -7512,10 +7528,10 @@ _cffi_f_flam_module_load_state_dict(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(342), arg1, (char **)&x1);
+      _cffi_type(347), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(342), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(347), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7830,7 +7846,7 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(594));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(599));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8082,19 +8098,19 @@ _cffi_f_flam_optimizer_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(387), arg0, (char **)&x0);
+      _cffi_type(392), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(387), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(392), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(342), arg1, (char **)&x1);
+      _cffi_type(347), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(342), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(347), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8137,28 +8153,28 @@ _cffi_f_flam_optimizer_step_closure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(387), arg0, (char **)&x0);
+      _cffi_type(392), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(387), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(392), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(388), arg1, (char **)&x1);
+      _cffi_type(393), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_closure const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(388), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(393), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(346), arg2, (char **)&x2);
+      _cffi_type(351), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(346), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(351), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8199,10 +8215,10 @@ _cffi_f_flam_plot_write(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(396), arg0, (char **)&x0);
+      _cffi_type(401), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_plot const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(396), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(401), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8252,10 +8268,10 @@ _cffi_f_flam_profile_export_trace(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(400), arg0, (char **)&x0);
+      _cffi_type(405), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_profile const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(400), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(405), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8303,7 +8319,7 @@ _cffi_f_flam_profiler_stop(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(580));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(585));
   return pyresult;
 }
 #else
@@ -8325,10 +8341,10 @@ _cffi_f_flam_progress_draw(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(404), arg0, (char **)&x0);
+      _cffi_type(409), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(404), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(409), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8363,10 +8379,10 @@ _cffi_f_flam_progress_finish(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(404), arg0, (char **)&x0);
+      _cffi_type(409), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(404), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(409), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8407,10 +8423,10 @@ _cffi_f_flam_progress_say(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(404), arg0, (char **)&x0);
+      _cffi_type(409), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(404), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(409), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8462,10 +8478,10 @@ _cffi_f_flam_progress_to_jsonl(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(404), arg0, (char **)&x0);
+      _cffi_type(409), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_progress *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(404), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(409), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8757,10 +8773,10 @@ _cffi_f_flam_save(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(342), arg0, (char **)&x0);
+      _cffi_type(347), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(342), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(347), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8810,19 +8826,19 @@ _cffi_f_flam_scheduler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(416), arg0, (char **)&x0);
+      _cffi_type(421), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(416), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(421), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(342), arg1, (char **)&x1);
+      _cffi_type(347), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(342), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(347), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8857,10 +8873,10 @@ _cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(416), arg0, (char **)&x0);
+      _cffi_type(421), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(416), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(421), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8925,10 +8941,10 @@ _cffi_f_flam_stream_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(338), arg0, (char **)&x0);
+      _cffi_type(343), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(338), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(343), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8969,19 +8985,19 @@ _cffi_f_flam_stream_wait_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(338), arg0, (char **)&x0);
+      _cffi_type(343), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(338), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(343), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(338), arg1, (char **)&x1);
+      _cffi_type(343), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(338), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(343), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9033,19 +9049,19 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(455), arg1, (char **)&x1);
+      _cffi_type(460), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(455), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(460), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(456), arg2, (char **)&x2);
+      _cffi_type(461), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(456), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(461), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9094,10 +9110,10 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(303), arg0, (char **)&x0);
+      _cffi_type(308), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(303), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(308), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9172,10 +9188,10 @@ _cffi_f_flam_tensor_host_data(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(368), arg1, (char **)&x1);
+      _cffi_type(373), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(368), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(373), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9225,10 +9241,10 @@ _cffi_f_flam_tensor_item_f64(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(346), arg1, (char **)&x1);
+      _cffi_type(351), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(346), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(351), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9278,10 +9294,10 @@ _cffi_f_flam_tensor_item_i64(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(352), arg1, (char **)&x1);
+      _cffi_type(357), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(352), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(357), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9371,10 +9387,10 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(549), arg1, (char **)&x1);
+      _cffi_type(554), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(549), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(554), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9637,7 +9653,7 @@ _cffi_f_flam_unique(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(594));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(599));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9702,7 +9718,7 @@ _cffi_f_flam_unique_consecutive(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(594));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(599));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9883,64 +9899,63 @@ static void _cffi_checkfld__flam_saved_hooks(flam_saved_hooks *p)
 struct _cffi_align__flam_saved_hooks { char x; flam_saved_hooks y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 473), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 433), (void *)_cffi_d_flam_backward },
-  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_bincount },
-  { "flam_cholesky_inverse", (void *)_cffi_f_flam_cholesky_inverse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 243), (void *)_cffi_d_flam_cholesky_inverse },
-  { "flam_cholesky_inverse_out", (void *)_cffi_f_flam_cholesky_inverse_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_cholesky_inverse_out },
-  { "flam_cholesky_solve", (void *)_cffi_f_flam_cholesky_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_cholesky_solve },
-  { "flam_cholesky_solve_out", (void *)_cffi_f_flam_cholesky_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_cholesky_solve_out },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 478), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 438), (void *)_cffi_d_flam_backward },
+  { "flam_bincount", (void *)_cffi_f_flam_bincount, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_bincount },
+  { "flam_cholesky_inverse", (void *)_cffi_f_flam_cholesky_inverse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 248), (void *)_cffi_d_flam_cholesky_inverse },
+  { "flam_cholesky_inverse_out", (void *)_cffi_f_flam_cholesky_inverse_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 252), (void *)_cffi_d_flam_cholesky_inverse_out },
+  { "flam_cholesky_solve", (void *)_cffi_f_flam_cholesky_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_cholesky_solve },
+  { "flam_cholesky_solve_out", (void *)_cffi_f_flam_cholesky_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 195), (void *)_cffi_d_flam_cholesky_solve_out },
   { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_clip_grad_norm_ },
-  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 290), (void *)_cffi_d_flam_combinations },
+  { "flam_combinations", (void *)_cffi_f_flam_combinations, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_combinations },
   { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 31), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 552), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_embedding_bag },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 557), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_embedding_bag", (void *)_cffi_f_flam_embedding_bag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 166), (void *)_cffi_d_flam_embedding_bag },
   { "flam_environment", (void *)_cffi_f_flam_environment, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 0), (void *)_cffi_d_flam_environment },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 481), (void *)_cffi_d_flam_equal },
-  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 333), (void *)_cffi_d_flam_event_synchronize },
-  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 336), (void *)_cffi_d_flam_event_wait },
-  { "flam_geqrf", (void *)_cffi_f_flam_geqrf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 458), (void *)_cffi_d_flam_geqrf },
-  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 310), (void *)_cffi_d_flam_grad },
-  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 344), (void *)_cffi_d_flam_grad_scaler_get_scale },
-  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
-  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 354), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
-  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_grad_scaler_skipped },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_equal },
+  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 338), (void *)_cffi_d_flam_event_synchronize },
+  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 341), (void *)_cffi_d_flam_event_wait },
+  { "flam_geqrf", (void *)_cffi_f_flam_geqrf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 463), (void *)_cffi_d_flam_geqrf },
+  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 315), (void *)_cffi_d_flam_grad },
+  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 349), (void *)_cffi_d_flam_grad_scaler_get_scale },
+  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 345), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
+  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 359), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
+  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 353), (void *)_cffi_d_flam_grad_scaler_skipped },
   { "flam_grad_scaler_state_dict", (void *)_cffi_f_flam_grad_scaler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 8), (void *)_cffi_d_flam_grad_scaler_state_dict },
-  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_histc },
-  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_histc_out },
-  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 259), (void *)_cffi_d_flam_index },
+  { "flam_histc", (void *)_cffi_f_flam_histc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 277), (void *)_cffi_d_flam_histc },
+  { "flam_histc_out", (void *)_cffi_f_flam_histc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 283), (void *)_cffi_d_flam_histc_out },
+  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 264), (void *)_cffi_d_flam_index },
   { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 36), (void *)_cffi_d_flam_index_put_ },
-  { "flam_linalg_cholesky", (void *)_cffi_f_flam_linalg_cholesky, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 243), (void *)_cffi_d_flam_linalg_cholesky },
-  { "flam_linalg_cholesky_ex", (void *)_cffi_f_flam_linalg_cholesky_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_linalg_cholesky_ex },
-  { "flam_linalg_cholesky_out", (void *)_cffi_f_flam_linalg_cholesky_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_linalg_cholesky_out },
+  { "flam_linalg_cholesky", (void *)_cffi_f_flam_linalg_cholesky, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 248), (void *)_cffi_d_flam_linalg_cholesky },
+  { "flam_linalg_cholesky_ex", (void *)_cffi_f_flam_linalg_cholesky_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_linalg_cholesky_ex },
+  { "flam_linalg_cholesky_out", (void *)_cffi_f_flam_linalg_cholesky_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 252), (void *)_cffi_d_flam_linalg_cholesky_out },
   { "flam_linalg_cond", (void *)_cffi_f_flam_linalg_cond, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 92), (void *)_cffi_d_flam_linalg_cond },
   { "flam_linalg_cond_named", (void *)_cffi_f_flam_linalg_cond_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_cond_named },
   { "flam_linalg_cond_named_out", (void *)_cffi_f_flam_linalg_cond_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 70), (void *)_cffi_d_flam_linalg_cond_named_out },
   { "flam_linalg_cond_out", (void *)_cffi_f_flam_linalg_cond_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 109), (void *)_cffi_d_flam_linalg_cond_out },
-  { "flam_linalg_cross", (void *)_cffi_f_flam_linalg_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_linalg_cross },
-  { "flam_linalg_cross_out", (void *)_cffi_f_flam_linalg_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_cross_out },
+  { "flam_linalg_cross", (void *)_cffi_f_flam_linalg_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_cross },
+  { "flam_linalg_cross_out", (void *)_cffi_f_flam_linalg_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 242), (void *)_cffi_d_flam_linalg_cross_out },
   { "flam_linalg_det", (void *)_cffi_f_flam_linalg_det, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_linalg_det },
   { "flam_linalg_det_out", (void *)_cffi_f_flam_linalg_det_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_linalg_det_out },
-  { "flam_linalg_eigh", (void *)_cffi_f_flam_linalg_eigh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 443), (void *)_cffi_d_flam_linalg_eigh },
+  { "flam_linalg_eigh", (void *)_cffi_f_flam_linalg_eigh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 448), (void *)_cffi_d_flam_linalg_eigh },
   { "flam_linalg_eigvalsh", (void *)_cffi_f_flam_linalg_eigvalsh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_eigvalsh },
   { "flam_linalg_eigvalsh_out", (void *)_cffi_f_flam_linalg_eigvalsh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 70), (void *)_cffi_d_flam_linalg_eigvalsh_out },
   { "flam_linalg_inv", (void *)_cffi_f_flam_linalg_inv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_linalg_inv },
-  { "flam_linalg_inv_ex", (void *)_cffi_f_flam_linalg_inv_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_linalg_inv_ex },
+  { "flam_linalg_inv_ex", (void *)_cffi_f_flam_linalg_inv_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 516), (void *)_cffi_d_flam_linalg_inv_ex },
   { "flam_linalg_inv_out", (void *)_cffi_f_flam_linalg_inv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_linalg_inv_out },
-  { "flam_linalg_lstsq", (void *)_cffi_f_flam_linalg_lstsq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 463), (void *)_cffi_d_flam_linalg_lstsq },
-  { "flam_linalg_lu", (void *)_cffi_f_flam_linalg_lu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 517), (void *)_cffi_d_flam_linalg_lu },
-  { "flam_linalg_lu_factor", (void *)_cffi_f_flam_linalg_lu_factor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_linalg_lu_factor },
-  { "flam_linalg_lu_factor_ex", (void *)_cffi_f_flam_linalg_lu_factor_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_linalg_lu_factor_ex },
-  { "flam_linalg_lu_solve", (void *)_cffi_f_flam_linalg_lu_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 170), (void *)_cffi_d_flam_linalg_lu_solve },
-  { "flam_linalg_lu_solve_out", (void *)_cffi_f_flam_linalg_lu_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 177), (void *)_cffi_d_flam_linalg_lu_solve_out },
+  { "flam_linalg_lstsq", (void *)_cffi_f_flam_linalg_lstsq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 468), (void *)_cffi_d_flam_linalg_lstsq },
+  { "flam_linalg_lu", (void *)_cffi_f_flam_linalg_lu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_linalg_lu },
+  { "flam_linalg_lu_factor", (void *)_cffi_f_flam_linalg_lu_factor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 516), (void *)_cffi_d_flam_linalg_lu_factor },
+  { "flam_linalg_lu_factor_ex", (void *)_cffi_f_flam_linalg_lu_factor_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 536), (void *)_cffi_d_flam_linalg_lu_factor_ex },
+  { "flam_linalg_lu_solve", (void *)_cffi_f_flam_linalg_lu_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 175), (void *)_cffi_d_flam_linalg_lu_solve },
+  { "flam_linalg_lu_solve_out", (void *)_cffi_f_flam_linalg_lu_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 182), (void *)_cffi_d_flam_linalg_lu_solve_out },
   { "flam_linalg_matrix_exp", (void *)_cffi_f_flam_linalg_matrix_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_linalg_matrix_exp },
-  { "flam_linalg_matrix_exp_out", (void *)_cffi_f_flam_linalg_matrix_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_linalg_matrix_exp_out },
   { "flam_linalg_matrix_norm", (void *)_cffi_f_flam_linalg_matrix_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 131), (void *)_cffi_d_flam_linalg_matrix_norm },
   { "flam_linalg_matrix_norm_named", (void *)_cffi_f_flam_linalg_matrix_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_linalg_matrix_norm_named },
   { "flam_linalg_matrix_norm_named_out", (void *)_cffi_f_flam_linalg_matrix_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_linalg_matrix_norm_named_out },
   { "flam_linalg_matrix_norm_out", (void *)_cffi_f_flam_linalg_matrix_norm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_linalg_matrix_norm_out },
-  { "flam_linalg_matrix_power", (void *)_cffi_f_flam_linalg_matrix_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_linalg_matrix_power },
-  { "flam_linalg_matrix_power_out", (void *)_cffi_f_flam_linalg_matrix_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_linalg_matrix_power_out },
+  { "flam_linalg_matrix_power", (void *)_cffi_f_flam_linalg_matrix_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_linalg_matrix_power },
+  { "flam_linalg_matrix_power_out", (void *)_cffi_f_flam_linalg_matrix_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 290), (void *)_cffi_d_flam_linalg_matrix_power_out },
   { "flam_linalg_matrix_rank", (void *)_cffi_f_flam_linalg_matrix_rank, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_linalg_matrix_rank },
   { "flam_linalg_matrix_rank_out", (void *)_cffi_f_flam_linalg_matrix_rank_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 102), (void *)_cffi_d_flam_linalg_matrix_rank_out },
   { "flam_linalg_multi_dot", (void *)_cffi_f_flam_linalg_multi_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 47), (void *)_cffi_d_flam_linalg_multi_dot },
@@ -9951,139 +9966,140 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_linalg_norm_out", (void *)_cffi_f_flam_linalg_norm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 122), (void *)_cffi_d_flam_linalg_norm_out },
   { "flam_linalg_pinv", (void *)_cffi_f_flam_linalg_pinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_linalg_pinv },
   { "flam_linalg_pinv_out", (void *)_cffi_f_flam_linalg_pinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 102), (void *)_cffi_d_flam_linalg_pinv_out },
-  { "flam_linalg_qr", (void *)_cffi_f_flam_linalg_qr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 443), (void *)_cffi_d_flam_linalg_qr },
-  { "flam_linalg_slogdet", (void *)_cffi_f_flam_linalg_slogdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 458), (void *)_cffi_d_flam_linalg_slogdet },
-  { "flam_linalg_solve", (void *)_cffi_f_flam_linalg_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_linalg_solve },
-  { "flam_linalg_solve_ex", (void *)_cffi_f_flam_linalg_solve_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_linalg_solve_ex },
-  { "flam_linalg_solve_out", (void *)_cffi_f_flam_linalg_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_linalg_solve_out },
-  { "flam_linalg_solve_triangular", (void *)_cffi_f_flam_linalg_solve_triangular, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 196), (void *)_cffi_d_flam_linalg_solve_triangular },
-  { "flam_linalg_solve_triangular_out", (void *)_cffi_f_flam_linalg_solve_triangular_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_linalg_solve_triangular_out },
-  { "flam_linalg_svd", (void *)_cffi_f_flam_linalg_svd, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 503), (void *)_cffi_d_flam_linalg_svd },
+  { "flam_linalg_qr", (void *)_cffi_f_flam_linalg_qr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 448), (void *)_cffi_d_flam_linalg_qr },
+  { "flam_linalg_slogdet", (void *)_cffi_f_flam_linalg_slogdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 463), (void *)_cffi_d_flam_linalg_slogdet },
+  { "flam_linalg_solve", (void *)_cffi_f_flam_linalg_solve, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_linalg_solve },
+  { "flam_linalg_solve_ex", (void *)_cffi_f_flam_linalg_solve_ex, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 491), (void *)_cffi_d_flam_linalg_solve_ex },
+  { "flam_linalg_solve_out", (void *)_cffi_f_flam_linalg_solve_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 195), (void *)_cffi_d_flam_linalg_solve_out },
+  { "flam_linalg_solve_triangular", (void *)_cffi_f_flam_linalg_solve_triangular, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_linalg_solve_triangular },
+  { "flam_linalg_solve_triangular_out", (void *)_cffi_f_flam_linalg_solve_triangular_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 208), (void *)_cffi_d_flam_linalg_solve_triangular_out },
+  { "flam_linalg_svd", (void *)_cffi_f_flam_linalg_svd, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_linalg_svd },
   { "flam_linalg_svdvals", (void *)_cffi_f_flam_linalg_svdvals, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 66), (void *)_cffi_d_flam_linalg_svdvals },
   { "flam_linalg_svdvals_out", (void *)_cffi_f_flam_linalg_svdvals_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 70), (void *)_cffi_d_flam_linalg_svdvals_out },
-  { "flam_linalg_vecdot", (void *)_cffi_f_flam_linalg_vecdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_linalg_vecdot },
-  { "flam_linalg_vecdot_out", (void *)_cffi_f_flam_linalg_vecdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_vecdot_out },
+  { "flam_linalg_vecdot", (void *)_cffi_f_flam_linalg_vecdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_linalg_vecdot },
+  { "flam_linalg_vecdot_out", (void *)_cffi_f_flam_linalg_vecdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 242), (void *)_cffi_d_flam_linalg_vecdot_out },
   { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 4), (void *)_cffi_d_flam_load },
-  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 365), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 557), (void *)_cffi_d_flam_loader_release },
-  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 370), (void *)_cffi_d_flam_loader_seek },
-  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_loader_wait },
+  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 370), (void *)_cffi_d_flam_loader_next },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 562), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_loader_seek },
+  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 365), (void *)_cffi_d_flam_loader_wait },
   { "flam_logdet", (void *)_cffi_f_flam_logdet, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_logdet },
-  { "flam_lu_unpack", (void *)_cffi_f_flam_lu_unpack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 494), (void *)_cffi_d_flam_lu_unpack },
-  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 156), (void *)_cffi_d_flam_masked_scatter },
+  { "flam_lu_unpack", (void *)_cffi_f_flam_lu_unpack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 499), (void *)_cffi_d_flam_lu_unpack },
+  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_masked_scatter },
   { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 26), (void *)_cffi_d_flam_masked_scatter_ },
   { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 152), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 552), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 555), (void *)_cffi_d_flam_memory_empty_pinned_cache },
-  { "flam_memory_timeline", (void *)_cffi_f_flam_memory_timeline, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 330), (void *)_cffi_d_flam_memory_timeline },
+  { "flam_masked_select_out", (void *)_cffi_f_flam_masked_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 156), (void *)_cffi_d_flam_masked_select_out },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 557), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 560), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_timeline", (void *)_cffi_f_flam_memory_timeline, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 335), (void *)_cffi_d_flam_memory_timeline },
   { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 22), (void *)_cffi_d_flam_module_call },
   { "flam_module_checkpoint", (void *)_cffi_f_flam_module_checkpoint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_module_checkpoint },
   { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 11), (void *)_cffi_d_flam_module_forward },
-  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_module_load_state_dict },
-  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 380), (void *)_cffi_d_flam_module_to },
-  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_nanquantile },
-  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_nanquantile_out },
+  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 380), (void *)_cffi_d_flam_module_load_state_dict },
+  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 385), (void *)_cffi_d_flam_module_to },
+  { "flam_nanquantile", (void *)_cffi_f_flam_nanquantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 216), (void *)_cffi_d_flam_nanquantile },
+  { "flam_nanquantile_out", (void *)_cffi_f_flam_nanquantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 223), (void *)_cffi_d_flam_nanquantile_out },
   { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_nonzero },
-  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 321), (void *)_cffi_d_flam_nonzero_tuple },
+  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 326), (void *)_cffi_d_flam_nonzero_tuple },
   { "flam_norm_named", (void *)_cffi_f_flam_norm_named, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_norm_named },
   { "flam_norm_named_out", (void *)_cffi_f_flam_norm_named_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 83), (void *)_cffi_d_flam_norm_named_out },
-  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_one_hot },
-  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_optimizer_load_state_dict },
-  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 386), (void *)_cffi_d_flam_optimizer_step_closure },
-  { "flam_plot_write", (void *)_cffi_f_flam_plot_write, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_plot_write },
-  { "flam_profile_export_trace", (void *)_cffi_f_flam_profile_export_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 399), (void *)_cffi_d_flam_profile_export_trace },
+  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_one_hot },
+  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 396), (void *)_cffi_d_flam_optimizer_load_state_dict },
+  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_optimizer_step_closure },
+  { "flam_plot_write", (void *)_cffi_f_flam_plot_write, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 400), (void *)_cffi_d_flam_plot_write },
+  { "flam_profile_export_trace", (void *)_cffi_f_flam_profile_export_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_profile_export_trace },
   { "flam_profiler_stop", (void *)_cffi_f_flam_profiler_stop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 2), (void *)_cffi_d_flam_profiler_stop },
-  { "flam_progress_draw", (void *)_cffi_f_flam_progress_draw, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 403), (void *)_cffi_d_flam_progress_draw },
-  { "flam_progress_finish", (void *)_cffi_f_flam_progress_finish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 403), (void *)_cffi_d_flam_progress_finish },
-  { "flam_progress_say", (void *)_cffi_f_flam_progress_say, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 406), (void *)_cffi_d_flam_progress_say },
-  { "flam_progress_to_jsonl", (void *)_cffi_f_flam_progress_to_jsonl, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_progress_to_jsonl },
-  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_quantile },
-  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_quantile_out },
-  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_repeat_interleave_each },
-  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 422), (void *)_cffi_d_flam_save },
-  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_scheduler_load_state_dict },
-  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 415), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 552), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 426), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_tensor_format },
-  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 302), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 539), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_progress_draw", (void *)_cffi_f_flam_progress_draw, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 408), (void *)_cffi_d_flam_progress_draw },
+  { "flam_progress_finish", (void *)_cffi_f_flam_progress_finish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 408), (void *)_cffi_d_flam_progress_finish },
+  { "flam_progress_say", (void *)_cffi_f_flam_progress_say, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 411), (void *)_cffi_d_flam_progress_say },
+  { "flam_progress_to_jsonl", (void *)_cffi_f_flam_progress_to_jsonl, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 415), (void *)_cffi_d_flam_progress_to_jsonl },
+  { "flam_quantile", (void *)_cffi_f_flam_quantile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 216), (void *)_cffi_d_flam_quantile },
+  { "flam_quantile_out", (void *)_cffi_f_flam_quantile_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 223), (void *)_cffi_d_flam_quantile_out },
+  { "flam_repeat_interleave_each", (void *)_cffi_f_flam_repeat_interleave_each, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_repeat_interleave_each },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 427), (void *)_cffi_d_flam_save },
+  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_scheduler_load_state_dict },
+  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 420), (void *)_cffi_d_flam_scheduler_step },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 557), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 431), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 434), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 458), (void *)_cffi_d_flam_tensor_format },
+  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 307), (void *)_cffi_d_flam_tensor_from_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 548), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 454), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 544), (void *)_cffi_d_flam_tensor_item_i64 },
   { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 63), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_tensor_to_host },
-  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 252), (void *)_cffi_d_flam_to },
-  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_tril_indices },
-  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_triu_indices },
-  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 324), (void *)_cffi_d_flam_unique },
-  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 324), (void *)_cffi_d_flam_unique_consecutive },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 552), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_to },
+  { "flam_tril_indices", (void *)_cffi_f_flam_tril_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_tril_indices },
+  { "flam_triu_indices", (void *)_cffi_f_flam_triu_indices, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_triu_indices },
+  { "flam_unique", (void *)_cffi_f_flam_unique, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 329), (void *)_cffi_d_flam_unique },
+  { "flam_unique_consecutive", (void *)_cffi_f_flam_unique_consecutive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 329), (void *)_cffi_d_flam_unique_consecutive },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 561, _CFFI_F_EXTERNAL,
+  { "flam_closure", 566, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset", 562, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 567, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 563, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 568, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 564, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 569, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 565, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 570, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 566, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 571, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 567, _CFFI_F_EXTERNAL,
+  { "flam_function", 572, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 568, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 573, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_grad_scaler", 569, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 574, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 570, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 575, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 571, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 576, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 572, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 577, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 573, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 578, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 574, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 579, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 575, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 580, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 576, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 581, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 577, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 582, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 578, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 583, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_plot", 579, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_plot", 584, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_profile", 581, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_profile", 586, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_profiler_options", 582, _CFFI_F_EXTERNAL,
+  { "flam_profiler_options", 587, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_progress", 583, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_progress", 588, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_progress_callback", 584, _CFFI_F_EXTERNAL,
+  { "flam_progress_callback", 589, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_rate_callback", 585, _CFFI_F_EXTERNAL,
+  { "flam_rate_callback", 590, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_recompute", 586, _CFFI_F_EXTERNAL,
+  { "flam_recompute", 591, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 587, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 592, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved_hooks", 588, _CFFI_F_EXTERNAL,
+  { "flam_saved_hooks", 593, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 589, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 594, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 591, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 596, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 592, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 597, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 593, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor", 598, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 595, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor_list", 600, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
@@ -10092,59 +10108,59 @@ static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bag", 6 },
   { "flam_bool", 6 },
   { "flam_cdist_mode", 6 },
-  { "flam_closure", 561 },
+  { "flam_closure", 566 },
   { "flam_cycle", 6 },
-  { "flam_dataset", 562 },
-  { "flam_dataset_vtable", 563 },
+  { "flam_dataset", 567 },
+  { "flam_dataset_vtable", 568 },
   { "flam_device", 6 },
   { "flam_device_type", 6 },
   { "flam_dtype", 6 },
-  { "flam_error", 564 },
-  { "flam_event", 565 },
+  { "flam_error", 569 },
+  { "flam_event", 570 },
   { "flam_fan", 6 },
-  { "flam_format_options", 566 },
-  { "flam_function", 567 },
+  { "flam_format_options", 571 },
+  { "flam_function", 572 },
   { "flam_gelu_form", 6 },
-  { "flam_generator", 568 },
-  { "flam_grad_scaler", 569 },
+  { "flam_generator", 573 },
+  { "flam_grad_scaler", 574 },
   { "flam_grid_padding", 6 },
-  { "flam_hook", 570 },
-  { "flam_hook_callback", 571 },
+  { "flam_hook", 575 },
+  { "flam_hook_callback", 576 },
   { "flam_hook_moment", 6 },
   { "flam_index_kind", 6 },
   { "flam_interpolation", 6 },
-  { "flam_loader", 572 },
-  { "flam_loader_options", 573 },
+  { "flam_loader", 577 },
+  { "flam_loader_options", 578 },
   { "flam_meshgrid_indexing", 6 },
-  { "flam_module", 574 },
-  { "flam_module_hook", 575 },
-  { "flam_module_vtable", 576 },
-  { "flam_node", 577 },
-  { "flam_optimizer", 578 },
+  { "flam_module", 579 },
+  { "flam_module_hook", 580 },
+  { "flam_module_vtable", 581 },
+  { "flam_node", 582 },
+  { "flam_optimizer", 583 },
   { "flam_padding", 6 },
-  { "flam_plot", 579 },
-  { "flam_profile", 581 },
-  { "flam_profiler_options", 582 },
-  { "flam_progress", 583 },
-  { "flam_progress_callback", 584 },
+  { "flam_plot", 584 },
+  { "flam_profile", 586 },
+  { "flam_profiler_options", 587 },
+  { "flam_progress", 588 },
+  { "flam_progress_callback", 589 },
   { "flam_progress_style", 6 },
   { "flam_quantile_interpolation", 6 },
-  { "flam_rate_callback", 585 },
-  { "flam_recompute", 586 },
+  { "flam_rate_callback", 590 },
+  { "flam_recompute", 591 },
   { "flam_recurrent", 6 },
   { "flam_reduction", 6 },
   { "flam_rounding", 6 },
-  { "flam_saved", 587 },
-  { "flam_saved_hooks", 588 },
+  { "flam_saved", 592 },
+  { "flam_saved_hooks", 593 },
   { "flam_scatter_rule", 6 },
-  { "flam_scheduler", 589 },
-  { "flam_scope", 356 },
+  { "flam_scheduler", 594 },
+  { "flam_scope", 361 },
   { "flam_side", 6 },
-  { "flam_state", 591 },
+  { "flam_state", 596 },
   { "flam_status", 6 },
-  { "flam_stream", 592 },
-  { "flam_tensor", 593 },
-  { "flam_tensor_list", 595 },
+  { "flam_stream", 597 },
+  { "flam_tensor", 598 },
+  { "flam_tensor_list", 600 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -10164,7 +10180,7 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   0,  /* num_enums */
   57,  /* num_typenames */
   _cffi_includes,
-  597,  /* num_types */
+  602,  /* num_types */
   0,  /* flags */
 };
 

@@ -179,6 +179,14 @@ flam_tensor *flam_masked_select(const flam_tensor *input, const flam_tensor *mas
   return guard_op("flam_masked_select", [&] { return flambeau::ops::masked_select(as_tensor(input), as_tensor(mask)); });
 }
 
+flam_tensor *flam_masked_select_out(const flam_tensor *input, const flam_tensor *mask, flam_tensor
+    *out) {
+  if (!input) return null_operand("flam_masked_select_out", "input"), nullptr;
+  if (!mask) return null_operand("flam_masked_select_out", "mask"), nullptr;
+  if (!out) return null_operand("flam_masked_select_out", "out"), nullptr;
+  return guard_op("flam_masked_select_out", [&] { return flambeau::ops::masked_select_out(as_tensor(input), as_tensor(mask), as_tensor(out)); });
+}
+
 flam_tensor *flam_masked_scatter(const flam_tensor *input, const flam_tensor *mask, const
     flam_tensor *source) {
   if (!input) return null_operand("flam_masked_scatter", "input"), nullptr;

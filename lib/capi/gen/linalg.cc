@@ -425,12 +425,6 @@ flam_tensor *flam_linalg_matrix_exp(const flam_tensor *input) {
   return guard_op("flam_linalg_matrix_exp", [&] { return flambeau::ops::linalg_matrix_exp(as_tensor(input)); });
 }
 
-flam_tensor *flam_linalg_matrix_exp_out(const flam_tensor *input, flam_tensor *out) {
-  if (!input) return null_operand("flam_linalg_matrix_exp_out", "input"), nullptr;
-  if (!out) return null_operand("flam_linalg_matrix_exp_out", "out"), nullptr;
-  return guard_op("flam_linalg_matrix_exp_out", [&] { return flambeau::ops::linalg_matrix_exp_out(as_tensor(input), as_tensor(out)); });
-}
-
 flam_tensor *flam_linalg_householder_product(const flam_tensor *input, const flam_tensor *tau) {
   if (!input) return null_operand("flam_linalg_householder_product", "input"), nullptr;
   if (!tau) return null_operand("flam_linalg_householder_product", "tau"), nullptr;

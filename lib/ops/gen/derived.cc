@@ -424,6 +424,10 @@ Tensor scatter_add_out(const Tensor& input, int64_t dim, const Tensor& index, co
     });
 }
 
+Tensor masked_select_out(const Tensor& input, const Tensor& mask, const Tensor& out) {
+  return into(out, "masked_select", Into::out, [&] { return ops::masked_select(input, mask); });
+}
+
 Tensor masked_scatter_(const Tensor& input, const Tensor& mask, const Tensor& source) {
   return into(input, "masked_scatter", Into::inplace, [&] { return ops::masked_scatter(input, mask,
     source); });
@@ -550,10 +554,6 @@ Tensor linalg_lu_solve_out(const Tensor& LU, const Tensor& pivots, const Tensor&
 
 Tensor linalg_vecdot_out(const Tensor& x, const Tensor& y, int64_t dim, const Tensor& out) {
   return into(out, "linalg_vecdot", Into::out, [&] { return ops::linalg_vecdot(x, y, dim); });
-}
-
-Tensor linalg_matrix_exp_out(const Tensor& input, const Tensor& out) {
-  return into(out, "linalg_matrix_exp", Into::out, [&] { return ops::linalg_matrix_exp(input); });
 }
 
 Tensor linalg_householder_product_out(const Tensor& input, const Tensor& tau, const Tensor& out) {

@@ -324,6 +324,7 @@ Tensor scatter_add_(const Tensor& input, int64_t dim, const Tensor& index, const
 Tensor scatter_add_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
     const Tensor& out);
 Tensor masked_select(const Tensor& input, const Tensor& mask);
+Tensor masked_select_out(const Tensor& input, const Tensor& mask, const Tensor& out);
 Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& source);
 Tensor masked_scatter_(const Tensor& input, const Tensor& mask, const Tensor& source);
 Tensor nonzero(const Tensor& input);
@@ -436,7 +437,6 @@ Tensor linalg_lu_solve_out(const Tensor& LU, const Tensor& pivots, const Tensor&
 Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim = -1);
 Tensor linalg_vecdot_out(const Tensor& x, const Tensor& y, int64_t dim, const Tensor& out);
 Tensor linalg_matrix_exp(const Tensor& input);
-Tensor linalg_matrix_exp_out(const Tensor& input, const Tensor& out);
 Tensor linalg_householder_product(const Tensor& input, const Tensor& tau);
 Tensor linalg_householder_product_out(const Tensor& input, const Tensor& tau, const Tensor& out);
 Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left = true, bool

@@ -5939,6 +5939,23 @@ def masked_select(input, mask):
     return _wrap(h)
 
 
+def masked_select_out(input, mask, out):
+    """`masked_select` into an existing tensor.
+
+    The elements where a mask is true, in C order.
+
+    - `input`: any shape that broadcasts with `mask`'s.
+    - `mask`: bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `DtypeError` where `mask` is not bool; `ShapeError`.
+    """
+    h = _blocking.flam_masked_select_out(input._h, mask._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def masked_scatter(input, mask, source):
     """Writes the elements of a source, in order, where a mask is true.
 
@@ -7734,23 +7751,6 @@ def linalg_matrix_exp(input):
     - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
     """
     h = _blocking.flam_linalg_matrix_exp(input._h)
-    if not h:
-        return _none()
-    return _wrap(h)
-
-
-def linalg_matrix_exp_out(input, out):
-    """`linalg_matrix_exp` into an existing tensor.
-
-    The exponential of matrices.
-
-    - `input`: [..., n, n], floating point.
-    - `out`: the destination; resized where its shape differs.
-    - returns: `out`, another handle to the same tensor.
-    - errors: `ShapeError` where the matrices are not square; `DtypeError`.
-    - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
-    """
-    h = _blocking.flam_linalg_matrix_exp_out(input._h, out._h)
     if not h:
         return _none()
     return _wrap(h)

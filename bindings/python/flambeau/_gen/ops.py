@@ -5685,7 +5685,7 @@ _scatter_add_.__name__ = _scatter_add_.__qualname__ = "scatter_add_"
 _S_masked_select = (("input", "tensor", None, ""), ("mask", "tensor", None, ""),)
 
 
-def _masked_select(input, mask):
+def _masked_select(input, mask, *, out=None):
     """The elements where a mask is true, in C order.
 
     - `input`: any shape that broadcasts with `mask`'s.
@@ -5695,6 +5695,15 @@ def _masked_select(input, mask):
     """
     if mask.__class__ in _NUMBERS:
         mask = _scalar(mask)
+    if out is not None:
+        try:
+            h = _blocking.flam_masked_select_out(input._h, mask._h, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_masked_select_out, "masked_select_out", _S_masked_select, (input, mask), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
     try:
         h = _blocking.flam_masked_select(input._h, mask._h)
     except _RETRY:
@@ -7577,7 +7586,7 @@ _linalg_vecdot.__name__ = _linalg_vecdot.__qualname__ = "linalg_vecdot"
 _S_linalg_matrix_exp = (("input", "tensor", None, ""),)
 
 
-def _linalg_matrix_exp(input, *, out=None):
+def _linalg_matrix_exp(input):
     """The exponential of matrices.
 
     - `input`: [..., n, n], floating point.
@@ -7585,15 +7594,6 @@ def _linalg_matrix_exp(input, *, out=None):
     - errors: `ShapeError` where the matrices are not square; `DtypeError`.
     - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
     """
-    if out is not None:
-        try:
-            h = _blocking.flam_linalg_matrix_exp_out(input._h, out._h)
-        except _RETRY:
-            h = _slow(_blocking.flam_linalg_matrix_exp_out, "linalg_matrix_exp_out", _S_linalg_matrix_exp, (input,), out._h)
-        if not h:
-            _raise()
-        _rel(h)
-        return out
     try:
         h = _blocking.flam_linalg_matrix_exp(input._h)
     except _RETRY:

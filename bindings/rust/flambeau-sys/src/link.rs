@@ -2826,6 +2826,11 @@ extern "C" {
         src: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
+    pub fn flam_masked_select_out(
+        input: *const flam_tensor,
+        mask: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_masked_scatter_(
         input: *mut flam_tensor,
         mask: *const flam_tensor,
@@ -2993,10 +2998,6 @@ extern "C" {
         x: *const flam_tensor,
         y: *const flam_tensor,
         dim: i64,
-        out: *mut flam_tensor,
-    ) -> *mut flam_tensor;
-    pub fn flam_linalg_matrix_exp_out(
-        input: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_linalg_householder_product_out(

@@ -376,6 +376,7 @@ functions! {
     fn flam_scatter_add_(input: *mut flam_tensor, dim: i64, index: *const flam_tensor, src: *const flam_tensor) -> *mut flam_tensor;
     fn flam_scatter_add_out(input: *const flam_tensor, dim: i64, index: *const flam_tensor, src: *const flam_tensor, out: *mut flam_tensor) -> *mut flam_tensor;
     fn flam_masked_select(input: *const flam_tensor, mask: *const flam_tensor) -> *mut flam_tensor;
+    fn flam_masked_select_out(input: *const flam_tensor, mask: *const flam_tensor, out: *mut flam_tensor) -> *mut flam_tensor;
     fn flam_masked_scatter(input: *const flam_tensor, mask: *const flam_tensor, source: *const flam_tensor) -> *mut flam_tensor;
     fn flam_masked_scatter_(input: *mut flam_tensor, mask: *const flam_tensor, source: *const flam_tensor) -> *mut flam_tensor;
     fn flam_nonzero(input: *const flam_tensor) -> *mut flam_tensor;
@@ -483,7 +484,6 @@ functions! {
     fn flam_linalg_vecdot(x: *const flam_tensor, y: *const flam_tensor, dim: i64) -> *mut flam_tensor;
     fn flam_linalg_vecdot_out(x: *const flam_tensor, y: *const flam_tensor, dim: i64, out: *mut flam_tensor) -> *mut flam_tensor;
     fn flam_linalg_matrix_exp(input: *const flam_tensor) -> *mut flam_tensor;
-    fn flam_linalg_matrix_exp_out(input: *const flam_tensor, out: *mut flam_tensor) -> *mut flam_tensor;
     fn flam_linalg_householder_product(input: *const flam_tensor, tau: *const flam_tensor) -> *mut flam_tensor;
     fn flam_linalg_householder_product_out(input: *const flam_tensor, tau: *const flam_tensor, out: *mut flam_tensor) -> *mut flam_tensor;
     fn flam_ormqr(input: *const flam_tensor, tau: *const flam_tensor, other: *const flam_tensor, left: flam_bool, transpose: flam_bool) -> *mut flam_tensor;

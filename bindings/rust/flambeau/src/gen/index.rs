@@ -568,6 +568,22 @@ impl Tensor {
         unsafe { made(sys::flam_masked_select(self.raw(), mask.raw())) }
     }
 
+    /// `Tensor::masked_select` into an existing tensor.
+    ///
+    /// - `self`: any shape that broadcasts with `mask`'s.
+    /// - `mask`: bool.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `mask` is not bool; [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn masked_select_out(&self, mask: impl Operand, out: &mut Tensor) -> Result<()> {
+        let mask = mask.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_masked_select_out(self.raw(), mask.raw(), out.raw())) }.map(drop)
+    }
+
     /// Writes the elements of a source, in order, where a mask is true.
     ///
     /// - `self`: any tensor.

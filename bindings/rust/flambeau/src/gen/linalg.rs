@@ -1930,22 +1930,6 @@ impl Tensor {
         unsafe { made(sys::flam_linalg_matrix_exp(self.raw())) }
     }
 
-    /// `Tensor::linalg_matrix_exp` into an existing tensor.
-    ///
-    /// - `self`: \[..., n, n\], floating point.
-    /// - `out`: the destination; resized where its shape differs.
-    /// - returns: `out`, another handle to the same tensor.
-    ///
-    /// # Errors
-    ///
-    /// [`Status::SHAPE`](crate::Status::SHAPE) where the matrices are not square; [`Status::DTYPE`](crate::Status::DTYPE).
-    ///
-    /// Source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
-    pub fn linalg_matrix_exp_out(&self, out: &mut Tensor) -> Result<()> {
-        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made::<Tensor>(sys::flam_linalg_matrix_exp_out(self.raw(), out.raw())) }.map(drop)
-    }
-
     /// The first columns of a product of reflections, I - tau v v^T each.
     ///
     /// - `self`: \[..., m, n\], f32 or f64: column i holds v_i below its diagonal, where v_i is 1.
