@@ -163,6 +163,22 @@ def test_low_rank_is_the_full_normal(D, torch, f64):
         D.LowRankMultivariateNormal(loc, w.T, diagonal)
 
 
+def test_a_kind_of_normal_vectors_may_keep_its_factor_elsewhere(D, torch, f64):
+    class Lazy(D.MultivariateNormal):
+        def __init__(self, loc, covariance):
+            self.loc, self.covariance = loc, covariance
+            D.Distribution.__init__(self, loc.shape[:-1], loc.shape[-1:], validate_args=False)
+
+        @property
+        def _unbroadcasted_scale_tril(self):
+            return torch.linalg.cholesky(self.covariance)
+
+    loc, covariance = f64([1.0, 2.0, 3.0]), f64(golden.COVARIANCE)
+    lazy, plain = Lazy(loc, covariance), D.MultivariateNormal(loc, covariance)
+    assert lazy.entropy() == plain.entropy() and lazy.log_prob(2 * loc) == plain.log_prob(2 * loc)
+    assert D.kl_divergence(lazy, plain).item() == pytest.approx(0, abs=1e-12)
+
+
 def test_transforms_of_a_program(D, torch, f64):
     class Cube(D.Transform):
         domain = codomain = D.constraints.real

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 NAMES = {
+    "nn.modules.module": "_IncompatibleKeys",
     "nn.modules.activation": "ReLU MultiheadAttention",
     "nn.modules.dropout": "Dropout2d",
     "nn.modules.normalization": "LayerNorm GroupNorm",
@@ -19,7 +20,7 @@ NAMES = {
     "storage": "TypedStorage UntypedStorage",
     "autograd.anomaly_mode": "detect_anomaly",
     "autograd.function": "InplaceFunction",
-    "distributions.utils": "broadcast_all lazy_property",
+    "distributions.utils": "broadcast_all lazy_property _standard_normal",
     "distributions.transforms": "_InverseTransform",
     "distributions.constraints": "_Interval _CorrCholesky _IndependentConstraint",
     "serialization": "MAP_LOCATION",

@@ -167,8 +167,8 @@ def _log_det(d):
 def _roots(d):
     """Matrices whose squares sum to the covariance."""
     if isinstance(d, LowRankMultivariateNormal):
-        return [d._factor, d._diag.sqrt().diag_embed()]
-    return [d._tril]
+        return [d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag.sqrt().diag_embed()]
+    return [d._unbroadcasted_scale_tril]
 
 
 def _squares(matrix):
@@ -179,11 +179,13 @@ def _against(q):
     """The trace of q's precision times the square of a matrix, and the squared distance of a
     vector."""
     if isinstance(q, LowRankMultivariateNormal):
-        weights, taken = q._diag.rsqrt().unsqueeze(-1), q._reduced()
+        weights, taken = q._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1), q._reduced()
         return lambda m: _squares(m * weights) - _squares(taken @ m), q._squared_distance
     return (
-        lambda m: _squares(torch.linalg.solve_triangular(q._tril, m, upper=False)),
-        lambda x: _solved(q._tril, x).pow(2).sum(-1),
+        lambda m: _squares(
+            torch.linalg.solve_triangular(q._unbroadcasted_scale_tril, m, upper=False)
+        ),
+        lambda x: _solved(q._unbroadcasted_scale_tril, x).pow(2).sum(-1),
     )
 
 

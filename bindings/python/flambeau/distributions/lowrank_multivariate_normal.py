@@ -46,7 +46,7 @@ class LowRankMultivariateNormal(Distribution):
             ) from problem
         self.loc, self.cov_diag = loc.expand((*batch, n)), cov_diag.expand((*batch, n))
         self.cov_factor = cov_factor.expand((*batch, *cov_factor.shape[-2:]))
-        self._factor, self._diag = cov_factor, cov_diag
+        self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
         scaled = cov_factor.mT / cov_diag.unsqueeze(-2)
         one = torch.eye(cov_factor.shape[-1], dtype=loc.dtype, device=loc.device)
         self._capacitance_tril = torch.linalg.cholesky(scaled @ cov_factor + one)
@@ -60,20 +60,23 @@ class LowRankMultivariateNormal(Distribution):
     @lazy_property
     def variance(self):
         """The covariance's diagonal."""
-        found = self._factor.pow(2).sum(-1) + self._diag
+        found = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return self._expanded(found, self._event_shape)
 
     @lazy_property
     def covariance_matrix(self):
         """W W^T + diag(D)."""
-        found = self._factor @ self._factor.mT + self._diag.diag_embed()
+        found = (
+            self._unbroadcasted_cov_factor @ self._unbroadcasted_cov_factor.mT
+            + self._unbroadcasted_cov_diag.diag_embed()
+        )
         return self._expanded(found, self._event_shape * 2)
 
     @lazy_property
     def scale_tril(self):
         """The covariance's lower Cholesky factor, taken of a matrix with unit diagonal added."""
-        root = self._diag.sqrt().unsqueeze(-1)
-        scaled = self._factor / root
+        root = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
+        scaled = self._unbroadcasted_cov_factor / root
         one = torch.eye(scaled.shape[-2], dtype=root.dtype, device=root.device)
         found = root * torch.linalg.cholesky(scaled @ scaled.mT + one)
         return self._expanded(found, self._event_shape * 2)
@@ -82,27 +85,34 @@ class LowRankMultivariateNormal(Distribution):
     def precision_matrix(self):
         """The inverse of the covariance."""
         half = self._reduced()
-        found = self._diag.reciprocal().diag_embed() - half.mT @ half
+        found = self._unbroadcasted_cov_diag.reciprocal().diag_embed() - half.mT @ half
         return self._expanded(found, self._event_shape * 2)
 
     def _reduced(self):
         """The matrix whose square is what the factor takes from the inverse of the diagonal."""
-        scaled = self._factor.mT / self._diag.unsqueeze(-2)
+        scaled = self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
         return torch.linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
 
     def _log_det(self):
         diagonal = self._capacitance_tril.diagonal(dim1=-2, dim2=-1)
-        return 2 * diagonal.log().sum(-1) + self._diag.log().sum(-1)
+        return 2 * diagonal.log().sum(-1) + self._unbroadcasted_cov_diag.log().sum(-1)
 
     def _squared_distance(self, x):
         """x^T covariance^-1 x."""
-        scaled = self._factor.mT / self._diag.unsqueeze(-2)
+        scaled = self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
         taken = _solved(self._capacitance_tril, (scaled @ x.unsqueeze(-1)).squeeze(-1))
-        return (x.pow(2) / self._diag).sum(-1) - taken.pow(2).sum(-1)
+        return (x.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - taken.pow(2).sum(-1)
 
     def expand(self, batch_shape, _instance=None):
         shape = (*batch_shape, *self._event_shape)
-        held = {name: getattr(self, name) for name in ("_factor", "_diag", "_capacitance_tril")}
+        held = {
+            name: getattr(self, name)
+            for name in (
+                "_unbroadcasted_cov_factor",
+                "_unbroadcasted_cov_diag",
+                "_capacitance_tril",
+            )
+        }
         held.update(loc=self.loc.expand(shape), cov_diag=self.cov_diag.expand(shape))
         held["cov_factor"] = self.cov_factor.expand((*shape, self.cov_factor.shape[-1]))
         return self._like(batch_shape, _instance, **held)
@@ -114,8 +124,8 @@ class LowRankMultivariateNormal(Distribution):
         )
         common = torch.randn((*shape[:-1], self.cov_factor.shape[-1]), **like)
         own = torch.randn(shape, **like)
-        shared = (self._factor @ common.unsqueeze(-1)).squeeze(-1)
-        return self.loc + shared + self._diag.sqrt() * own
+        shared = (self._unbroadcasted_cov_factor @ common.unsqueeze(-1)).squeeze(-1)
+        return self.loc + shared + self._unbroadcasted_cov_diag.sqrt() * own
 
     def log_prob(self, value):
         if self._validate_args:

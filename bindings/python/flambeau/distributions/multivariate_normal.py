@@ -11,7 +11,8 @@ from .distribution import Distribution, lazy_property
 
 class HasScaleMatrix(Distribution):
     """The parameter that is a covariance, its inverse or its lower Cholesky factor: one of them is
-    given, as `_name` says, and `_tril` is the factor without the batch's expansion."""
+    given, as `_name` says, and `_unbroadcasted_scale_tril` is the factor without the batch's
+    expansion."""
 
     def _expanded(self, matrix):
         n = self._event_shape[0]
@@ -20,20 +21,20 @@ class HasScaleMatrix(Distribution):
     @lazy_property
     def scale_tril(self):
         """The lower triangle."""
-        return self._expanded(self._tril)
+        return self._expanded(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self):
         """The square of the triangle."""
-        return self._expanded(self._tril @ self._tril.mT)
+        return self._expanded(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self):
         """The inverse of the covariance."""
-        return self._expanded(torch.cholesky_inverse(self._tril))
+        return self._expanded(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     def _half_log_det(self):
-        return self._tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 def chosen(covariance_matrix, precision_matrix, scale_tril):
@@ -92,7 +93,7 @@ class MultivariateNormal(HasScaleMatrix):
         batch = torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
         self._set(loc.expand((*batch, -1)), matrix.expand((*batch, -1, -1)))
         super().__init__(batch, self.loc.shape[-1:], validate_args)
-        self._tril = factor(self._name, matrix)
+        self._unbroadcasted_scale_tril = factor(self._name, matrix)
 
     def _set(self, loc, matrix):
         self.loc = loc
@@ -102,25 +103,30 @@ class MultivariateNormal(HasScaleMatrix):
 
     @property
     def variance(self):
-        found = self._tril.pow(2).sum(-1)
+        found = self._unbroadcasted_scale_tril.pow(2).sum(-1)
         return found.expand((*self._batch_shape, *self._event_shape))
 
     def expand(self, batch_shape, _instance=None):
         n = self._event_shape[0]
         matrix = getattr(self, self._name).expand((*batch_shape, n, n))
         loc = self.loc.expand((*batch_shape, n))
-        given = {"loc": loc, self._name: matrix, "_name": self._name, "_tril": self._tril}
+        given = {
+            "loc": loc,
+            self._name: matrix,
+            "_name": self._name,
+            "_unbroadcasted_scale_tril": self._unbroadcasted_scale_tril,
+        }
         return self._like(batch_shape, _instance, **given)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         normal = torch.randn(shape, dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + (self._tril @ normal.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ normal.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        squares = _solved(self._tril, value - self.loc).pow(2).sum(-1)
+        squares = _solved(self._unbroadcasted_scale_tril, value - self.loc).pow(2).sum(-1)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + squares) - self._half_log_det()
 

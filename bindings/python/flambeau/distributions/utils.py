@@ -18,6 +18,10 @@ __all__ = [
 _sum_rightmost = sum_rightmost
 
 
+def _standard_normal(shape, dtype=None, device=None):
+    return torch.randn(shape, dtype=dtype, device=device)
+
+
 def broadcast_all(*values):
     """Numbers and tensors as tensors of one shape."""
     for value in values:

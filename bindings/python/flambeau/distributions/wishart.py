@@ -48,7 +48,7 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
             )
         setattr(self, self._name, matrix.expand((*batch, n, n)))
         super().__init__(batch, (n, n), validate_args)
-        self._tril = factor(self._name, matrix)
+        self._unbroadcasted_scale_tril = factor(self._name, matrix)
 
     @property
     def arg_constraints(self):
@@ -62,7 +62,13 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
     def expand(self, batch_shape, _instance=None):
         matrix = getattr(self, self._name).expand((*batch_shape, *self._event_shape))
         held = {"df": self.df.expand(batch_shape), self._name: matrix}
-        return self._like(batch_shape, _instance, _name=self._name, _tril=self._tril, **held)
+        return self._like(
+            batch_shape,
+            _instance,
+            _name=self._name,
+            _unbroadcasted_scale_tril=self._unbroadcasted_scale_tril,
+            **held,
+        )
 
     _scalar = property(lambda self: self.df.reshape((*self._batch_shape, 1, 1)))
     mean = property(lambda self: self._scalar * self.covariance_matrix)
@@ -83,7 +89,7 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
         chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(n, **like), validate_args=False)
         roots = chi2.rsample(sample_shape).sqrt().clamp(min=torch.finfo(self.df.dtype).eps)
         normal = torch.randn(self._extended_shape(sample_shape), **like).tril(-1)
-        half = self._tril @ (roots.diag_embed() + normal)
+        half = self._unbroadcasted_scale_tril @ (roots.diag_embed() + normal)
         return half @ half.mT
 
     def rsample(self, sample_shape=(), max_try_correction=_TRIES):
@@ -106,8 +112,12 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
         size = nu * (n * math.log(2) / 2 + self._half_log_det()) + torch.special.multigammaln(
             nu / 2, n
         )
-        shape = torch.broadcast_shapes(tuple(self._tril.shape), tuple(value.shape))
-        solved = torch.cholesky_solve(value.expand(shape), self._tril.expand(shape))
+        shape = torch.broadcast_shapes(
+            tuple(self._unbroadcasted_scale_tril.shape), tuple(value.shape)
+        )
+        solved = torch.cholesky_solve(
+            value.expand(shape), self._unbroadcasted_scale_tril.expand(shape)
+        )
         trace = solved.diagonal(dim1=-2, dim2=-1).sum(-1)
         slope = (nu - n - 1) / 2 * torch.linalg.slogdet(value).logabsdet
         return slope - size - trace / 2

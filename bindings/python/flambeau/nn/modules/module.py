@@ -13,7 +13,7 @@ from ..._call import _fast
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
 from ._mirror import KEY, mirror, sync
-from ._state import StateMixin
+from ._state import StateMixin, _IncompatibleKeys  # noqa: F401: packages look for it here
 from ._walk import WalkMixin
 
 _push, _pop, _clear_error = (
