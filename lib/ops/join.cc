@@ -73,6 +73,24 @@ template <class F> std::vector<Tensor> each(TensorsView tensors, F f) {
   return out;
 }
 
+// Images whose channels come last are stacked as if joined along d, which is then split in two.
+bool stacks_channels_last(const Call& c, size_t d) {
+  bool all = int64_t(d) < c[0].dim();
+  for (size_t i = 0; i < c.size(); ++i) all = all && is_channels_last(c[i]);
+  return all;
+}
+
+Tensor empty_stack(DimsView image, size_t d, int64_t n, Dtype dtype, Device device) {
+  Dims shape(image), joined(image);
+  joined[d] *= n;
+  Dims strides = channels_last_strides(joined);
+  shape.insert(d, n);
+  strides.insert(d, strides[d] * image[d]);
+  Tensor y = flambeau::empty_strided(shape, strides, dtype, device);
+  y.impl()->inference = modes.inference;
+  return y;
+}
+
 // Under the name of the op that was asked for, which an error then tells.
 Tensor cat_as(const char* name, TensorsView tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -130,7 +148,9 @@ Tensor stack(TensorsView tensors, int64_t dim) {
   }
   Dims shape(first.sizes());
   shape.insert(d, int64_t(tensors.size()));
-  Tensor y = c.output(shape, common_dtype(c));
+  Tensor y = pending_into || !stacks_channels_last(c, d)
+                 ? c.output(shape, common_dtype(c))
+                 : empty_stack(first.sizes(), d, int64_t(c.size()), common_dtype(c), c.device());
   Dims strides(y.strides());
   strides.erase(d);
   for (size_t i = 0; i < c.size(); ++i) {

@@ -60,6 +60,15 @@ def test_the_weight_alone_decides_too_and_gradients_follow():
         torch.testing.assert_close(g.contiguous(), h, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dim", range(5))
+def test_images_are_stacked_as_they_are_joined(dim):
+    x = X[4].contiguous(memory_format=torch.channels_last)
+    y = torch.stack([x, -x], dim)
+    assert y.equal(torch.stack([X[4], -X[4]], dim))
+    joined = torch.cat([x, -x], min(dim, 3))
+    assert y.is_contiguous() if dim == 4 else y.flatten(dim, dim + 1).stride() == joined.stride()
+
+
 def test_volumes_of_doubles_are_convolved_in_c_order():
     x = X[5].double().contiguous(memory_format=torch.channels_last_3d)
     assert F.conv3d(x, W[5].double()).is_contiguous()

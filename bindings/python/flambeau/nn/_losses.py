@@ -98,6 +98,7 @@ def _weighted(function, args, options):
 def _made(name):
     function, order, check = _ops.FUNCTIONAL[name], _ORDER.get(name), _CHECKS.get(name)
     code = function.__code__
+    elements = name in _WEIGHTED
     n = code.co_argcount - sum(p in (order or ()) for p in code.co_varnames[: code.co_argcount])
 
     @functools.wraps(function)
@@ -114,8 +115,8 @@ def _made(name):
             average, reduce = options.pop("size_average", None), options.pop("reduce", None)
             if average is not None or reduce is not None:
                 options["reduction"] = reduction_of(average, reduce)
-        weighted = name in _WEIGHTED and options.get("weight") is not None
-        if name in _WEIGHTED and not weighted:
+        weighted = elements and options.get("weight") is not None
+        if elements and not weighted:
             options.pop("weight", None)
         if check is not None and len(args) > 1:
             check(*args[:2])
