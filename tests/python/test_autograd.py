@@ -287,3 +287,27 @@ def test_a_function_shows_what_its_context_has(torch):
     for name in "save_for_backward", "mark_dirty", "mark_non_differentiable":
         assert callable(getattr(function, name))
     assert issubclass(function, torch.autograd.function.FunctionCtx)
+
+
+def test_gradients_of_several_rows(torch, device):
+    grad = torch.autograd.grad
+    x = torch.tensor([0.3, 0.7], device=device, requires_grad=True)
+    other = torch.ones(3, device=device, requires_grad=True)
+    y, total = x.sin(), (x * x).sum()
+    rows = torch.eye(2, device=device)
+    (found,) = grad(y, x, rows, is_grads_batched=True, create_graph=True)
+    assert torch.allclose(found, x.cos().diag())
+    (second,) = grad(found.sum(), x, retain_graph=True)
+    assert torch.allclose(second, -x.sin())
+    ones = torch.ones(2, device=device)
+    found, none = grad(
+        [y, total], [x, other], [rows, ones], True, allow_unused=True, is_grads_batched=True
+    )
+    assert torch.allclose(found, x.cos().diag() + 2 * x) and none is None
+    assert grad(y, x, rows[:0], True, is_grads_batched=True)[0].shape == (0, 2)
+    with pytest.raises(RuntimeError, match="a mismatch was detected"):
+        grad(y, x, rows[:, :1], is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        grad(y, x, is_grads_batched=True)
+    named = grad(y, {"x": x}, ones)
+    assert list(named) == ["x"] and torch.allclose(named["x"], x.cos())

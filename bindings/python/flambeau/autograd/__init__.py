@@ -84,14 +84,22 @@ def grad(
     is_grads_batched=False,
     materialize_grads=False,
 ):
-    """Gradients of `outputs` with respect to `inputs`, as a tuple; nothing is accumulated."""
+    """Gradients of `outputs` with respect to `inputs`, as a tuple, or a dictionary of the inputs'
+    names; nothing is accumulated. `is_grads_batched`: `grad_outputs` have one more dimension, and
+    so have the gradients: one backward pass per row."""
     from .._call import _blocking, _raise, _tensors
 
-    if is_grads_batched:
-        raise NotImplementedError(
-            "grad(): is_grads_batched is not supported; call grad once per row"
+    if isinstance(inputs, dict):
+        found = grad(
+            *(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph),
+            *(only_inputs, allow_unused, is_grads_batched, materialize_grads),
         )
+        return dict(zip(inputs, found))
     outputs, inputs = _listed(outputs), _listed(inputs)
+    if is_grads_batched:
+        unused = bool(allow_unused) or materialize_grads
+        found = _by_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
+        return _materialized(found, inputs) if materialize_grads else found
     grads, n = _grads(grad_outputs, len(outputs))
     h = _blocking.flam_grad(
         [t._h for t in outputs],
@@ -107,12 +115,46 @@ def grad(
     if not h:
         _raise()
     found = _tensors(h)
-    if materialize_grads:
-        from .._gen import ops
+    return _materialized(found, inputs) if materialize_grads else found
 
-        zeros = ops.TORCH["zeros_like"]
-        found = tuple(zeros(t) if g is None else g for g, t in zip(found, inputs))
-    return found
+
+def _materialized(grads, inputs):
+    from .._gen import ops
+
+    zeros = ops.TORCH["zeros_like"]
+    return tuple(zeros(t) if g is None else g for g, t in zip(grads, inputs))
+
+
+def _by_rows(outputs, inputs, grads, retain_graph, create_graph, allow_unused):
+    """`grad` for each row of the start gradients, stacked."""
+    from .._gen import ops
+
+    grads = _listed(grads) if grads is not None else [None] * len(outputs)
+    given = [g for g in grads if g is not None]
+    if not given:
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs: is_grads_batched needs "
+            "grad_outputs with a dimension of rows"
+        )
+    for i, (g, y) in enumerate(zip(grads, outputs)):
+        if g is not None and (not g.dim() or g.shape[1:] != y.shape or len(g) != len(given[0])):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+                f"{y.shape}."
+            )
+    n, rows = len(given[0]), []
+    for i in range(n):
+        keep = True if i < n - 1 else retain_graph
+        row = [g if g is None else g[i] for g in grads]
+        rows.append(grad(outputs, inputs, row, keep, create_graph, allow_unused=allow_unused))
+    if not n:
+        return tuple(t.new_zeros((0, *t.shape)) for t in inputs)
+    stack = ops.TORCH["stack"]
+    columns = (list(column) for column in zip(*rows))
+    return tuple(None if column[0] is None else stack(column) for column in columns)
 
 
 class set_detect_anomaly:
