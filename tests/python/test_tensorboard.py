@@ -204,6 +204,34 @@ def test_graphs(torch, writer, capsys):
         writer.add_graph(model)
 
 
+def test_points_of_the_projector(torch, writer):
+    import os
+
+    points, pictures = torch.arange(6.0).view(3, 2), torch.rand(3, 1, 4, 5)
+    writer.add_embedding(points, metadata=["a", "b", "c"], label_img=pictures, global_step=2)
+    writer.add_embedding(points, [["x", 1]] * 3, tag="a/b", metadata_header=["name", "n"])
+
+    def read(name):
+        with open(os.path.join(writer.log_dir, name), "rb") as file:
+            return file.read()
+
+    assert read("00002/default/tensors.tsv").split() == [b"0.0", b"1.0", b"2.0", b"3.0"] + [
+        b"4.0",
+        b"5.0",
+    ]
+    assert read("00002/default/metadata.tsv") == b"a\nb\nc\n"
+    assert read("00000/a%2fb/metadata.tsv") == b"name\tn\n" + b"x\t1\n" * 3
+    sprite = read("00002/default/sprite.png")
+    assert struct.unpack(">II", sprite[16:24]) == (10, 8)  # two in a row
+    text = read("projector_config.pbtxt").decode()
+    assert text.count("embeddings {") == 2 and 'tensor_path: "00000/a%2fb/tensors.tsv"' in text
+    assert "single_image_dim: 5\nsingle_image_dim: 4\n" in text
+    with pytest.raises(AssertionError, match="#labels should equal"):
+        writer.add_embedding(points, metadata=["a"])
+    with pytest.raises(AssertionError, match="mat should be 2D"):
+        writer.add_embedding(torch.ones(3))
+
+
 def test_what_is_not_there(torch, writer):
     with pytest.raises(NotImplementedError, match="add_mesh is unsupported"):
         writer.add_mesh(None)

@@ -41,10 +41,10 @@ def _bytes_of(values):
     return np.clip(values.astype(np.float32) * 255, 0, 255).astype(np.uint8)
 
 
-def _grid(pictures):
-    """[n, height, width, channels] as one picture, at most 8 in a row."""
+def _grid(pictures, columns=8):
+    """[n, height, width, channels] as one picture, at most `columns` in a row."""
     n, height, width, channels = pictures.shape
-    columns = min(n, 8)
+    columns = min(n, columns)
     rows = -(-n // columns)
     sheet = np.zeros((rows * height, columns * width, channels), pictures.dtype)
     for i, one in enumerate(pictures):

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from . import _summary
+from . import _embedding, _summary
 from ._event_file import EventFile, field
 from ._image import as_array, figure_picture, picture_of
 
@@ -40,7 +40,7 @@ class SummaryWriter:
             log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
         self.log_dir, self.purge_step = str(log_dir), purge_step
         self._options = max_queue, flush_secs, filename_suffix
-        self._files = {}
+        self._files, self._points = {}, {}
         self._file()
 
     def _file(self, below=""):
@@ -159,11 +159,29 @@ class SummaryWriter:
         if verbose:
             print("\n".join(names))
 
+    def add_embedding(
+        self,
+        mat,
+        metadata=None,
+        label_img=None,
+        global_step=None,
+        tag="default",
+        metadata_header=None,
+    ):
+        """Points [n, d] for the projector, with a label and a picture [n, channels, h, w] each."""
+        step = f"{0 if global_step is None else int(_number(global_step)):05}"
+        name = "".join(c if c.isalnum() or c in "-_." else f"%{ord(c):02x}" for c in tag)
+        self._points[f"{tag}:{step}"] = _embedding.save(
+            self.log_dir, f"{step}/{name}", mat, metadata, label_img, metadata_header
+        )
+        with open(os.path.join(self.log_dir, "projector_config.pbtxt"), "w") as file:
+            file.write(_embedding.configuration(self._points))
+
     def __getattr__(self, name):
         if name.startswith("add_"):
             raise NotImplementedError(
                 f"SummaryWriter.{name} is unsupported in this version of flambeau; there are "
-                "scalars, histograms, images, figures, texts, graphs and hparams"
+                "scalars, histograms, images, figures, texts, graphs, embeddings and hparams"
             )
         raise AttributeError(f"'SummaryWriter' object has no attribute '{name}'")
 
