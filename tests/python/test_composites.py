@@ -115,6 +115,7 @@ def test_histogram():
     assert hist.tolist() == [0, 2, 1, 1] and edges.tolist() == [0, 1, 2, 3, 4]
     found = t.histogram(torch.tensor([0.0, 1.5, 4.0]), weight=torch.arange(5.0))
     assert found.hist.tolist() == [2, 4]
+    assert t.histogram().hist.shape == (100,)  # where nothing says how many
     density = torch.histogram(t, 4, range=(0.0, 8.0), density=True).hist
     assert density.tolist() == [0.25, 0.125, 0.125, 0]
     assert torch.histogram(torch.ones(3), 2).bin_edges.tolist() == [0.5, 1.0, 1.5]

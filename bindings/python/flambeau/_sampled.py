@@ -91,7 +91,7 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     return tuple(_slope(input, d, s, edge_order) for d, s in zip(dims, every))
 
 
-def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
+def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """How many elements, or how much of `weight`, falls between edges: `bins` even ones over
     `range` (default: from the least to the greatest element), or those given."""
     values = input.reshape(-1)
