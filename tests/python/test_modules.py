@@ -221,3 +221,10 @@ def test_the_older_hook_before_loading(torch):
     module._register_load_state_dict_pre_hook(hook)
     module.load_state_dict({**module.state_dict(), "extra": torch.ones(1)})
     assert seen == [("", True)]
+
+
+def test_methods_are_named_after_module(torch):
+    net = torch.nn.Linear(2, 1)
+    text = "<bound method Module.parameters of Linear(in_features=2, out_features=1, bias=True)>"
+    assert repr(net.parameters) == text
+    assert "Module.load_state_dict" in repr(torch.nn.Module.load_state_dict)

@@ -373,3 +373,9 @@ def _typename(value):
 def _indent(text):
     first, *rest = text.split("\n")
     return "\n".join([first, *("  " + line for line in rest)])
+
+
+for _part in StateMixin, WalkMixin:  # a method printed without its parentheses is Module's
+    for _method in vars(_part).values():
+        if type(_method) is type(_indent):
+            _method.__qualname__ = f"Module.{_method.__name__}"
