@@ -217,7 +217,9 @@ Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, boo
   check_floating_matrix(shown, A);
   check_same_kind(shown, A, B);
   check_equation(shown, A, B, left);
-  if (!left) return mt(linalg_solve_triangular(mt(A), mt(B), !upper, true, unitriangular));
+  if (!left) {  // column by column, too
+    return mt(contiguous(linalg_solve_triangular(mt(A), mt(B), !upper, true, unitriangular)));
+  }
   const Pair p = same_batch(A, B);
   Call c{"linalg_solve_triangular", {p.a, p.b}, Devices::exact};
   const Tensor made = columns(p.b);

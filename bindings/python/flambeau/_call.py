@@ -235,9 +235,22 @@ def _convert(name, position, parameter, kind, enum, value, keep):
     raise _mismatch(name, position, parameter, _WANTED.get(kind, kind), value)
 
 
+def _view_dtype(input, size):
+    return _fast.flam_view_dtype(input._h, size._code) if isinstance(size, dtype) else None
+
+
+# Functions with a list of sizes that also take something else in its place: its keyword, and what
+# makes a handle of it or returns None. Looked at where the arguments are not those of C.
+_OTHER_FORMS = {"view": ("dtype", _view_dtype)}
+
+
 def _slow(function, name, parameters, values, *rest):
     """Calls `function` after converting each value by its parameter's kind. `values` are in C
     order."""
+    if name in _OTHER_FORMS:
+        found = _OTHER_FORMS[name][1](*values)
+        if found is not None:
+            return found
     keep, arguments = [], []
     by_name = {p[0]: p for p in parameters}
     # A number stands for an operand beside others; what has one operand wants a tensor.
@@ -257,6 +270,8 @@ def _slow(function, name, parameters, values, *rest):
 def _variadic(values, named, parameter, name):
     """The list behind `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`."""
     if named:
+        if parameter not in named and tuple(named) == _OTHER_FORMS.get(name, ())[:1]:
+            parameter = next(iter(named))
         if parameter not in named or len(named) > 1 or values:
             wrong = next(k for k in named if k != parameter or values)
             raise TypeError(f"{name}() got an unexpected keyword argument '{wrong}'")

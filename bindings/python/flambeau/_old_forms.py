@@ -9,9 +9,8 @@ from . import _indexing
 from ._call import _fast
 from ._deprecated import warn_once
 from ._errors import DtypeError
-from ._gen import api, ops
+from ._gen import ops
 from ._types import NAMES, channels_last, channels_last_3d, preserve_format
-from ._types import dtype as _dtype
 
 _UINT8, _BOOL = NAMES["uint8"], NAMES["bool"]
 
@@ -107,15 +106,6 @@ def _of_any_number(name):
     at_least.__name__ = at_least.__qualname__ = name
     at_least.__doc__ = function.__doc__
     return at_least
-
-
-def view(self, *size, **named):
-    """The same memory in another shape, or as another dtype."""
-    if named and "dtype" in named:
-        size = (named["dtype"],)
-    if len(size) == 1 and size[0].__class__ is _dtype:
-        return api.view_dtype(self, size[0])
-    return ops._view(self, *size, **named)
 
 
 def norm(input, *args, out=None, **named):
@@ -289,6 +279,5 @@ TENSOR = {
     "nonzero": nonzero,
     "resize": resize,
     "resize_as": resize_as,
-    "view": view,
     "where": _with_uint8_conditions("where", 1),
 }
