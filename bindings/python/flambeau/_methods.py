@@ -167,12 +167,18 @@ def _by_steps(shape, strides):
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Every element, or every slice along `dim`, `repeats` times; of one tensor alone the number of
     each element, as often as the element says."""
+    if isinstance(repeats, int):
+        made = _repeat_interleave(input, repeats, dim)
+        if output_size is not None and output_size != made.size(dim or 0):
+            raise RuntimeError(f"expected output_size {made.size(dim or 0)}, got {output_size}")
+        return made
+    size = {} if output_size is None else {"output_size": output_size}
     if repeats is not None:
-        return _repeat_interleave(input, repeats, dim, output_size=output_size)
+        return _repeat_interleave(input, repeats, dim, **size)
     if not isinstance(input, Tensor) or input.dim() != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     places = arange(input.numel(), device=input.device)
-    return _repeat_interleave(places, input, 0, output_size=output_size).to(input.dtype)
+    return _repeat_interleave(places, input, 0, **size).to(input.dtype)
 
 
 _repeat_interleave = ops.TORCH["repeat_interleave"]
