@@ -58,12 +58,17 @@ template <class M, class T> struct RowFold {
     }
   }
 
+  template <int Half> FLAM_FN void join_halves(const M& m) {
+    if constexpr (Half > 0) {
+      for (int l = 0; l < Half; ++l) lane[l] = m.join(lane[l], lane[l + Half]);
+      join_halves<Half / 2>(m);
+    }
+  }
+
   FLAM_FN Acc total(const M& m, int64_t terms) {
     const int used = terms < kLanes ? int(terms) : kLanes;
     if (used == kLanes) {
-      for (int half = kLanes / 2; half; half /= 2) {
-        for (int l = 0; l < half; ++l) lane[l] = m.join(lane[l], lane[l + half]);
-      }
+      join_halves<kLanes / 2>(m);
     } else {
       for (int l = 1; l < used; ++l) lane[0] = m.join(lane[0], lane[l]);
     }
@@ -71,12 +76,27 @@ template <class M, class T> struct RowFold {
   }
 };
 
+// A row of fewer terms than there are lanes: what RowFold makes of it, without the lanes.
+template <class M, class T>
+FLAM_FN typename M::Acc fold_short(const M& m, const char* p, int64_t stride, int64_t first,
+                                   int64_t n, double centre) {
+  typename M::Acc acc = m.zero();
+  for (int64_t i = 0; i < n; ++i, p += stride) {
+    const auto term = m.step(m.zero(), load(reinterpret_cast<const T*>(p)), centre, first + i);
+    acc = i ? m.join(acc, term) : term;
+  }
+  return acc;
+}
+
 template <class M, class T>
 FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, int64_t begin,
                                  int64_t end) {
-  RowFold<M, T> row(m);
   const double centre = a.centre ? a.centre[at.out] : 0;
   const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
+  if (a.reduced == 1 && end - begin < RowFold<M, T>::kLanes) {
+    return fold_short<M, T>(m, a.in + at.in + begin * stride, stride, begin, end - begin, centre);
+  }
+  RowFold<M, T> row(m);
   each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
     const char* p = a.in + at.in + offset;
     if (stride == int64_t(sizeof(T))) {

@@ -3,7 +3,12 @@
 // stay in the first-level cache, and such an output is scattered from one.
 #include "kernels/map_loop.h"
 #if !defined(FLAM_DEVICE_SOURCE)
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 #include "base/thread_pool.h"
+#include "kernels/map_turn.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -24,7 +29,16 @@ template <class T> void gather(char* block, const char* from, int64_t stride, in
   Compute<T>* __restrict to = reinterpret_cast<Compute<T>*>(block);
   const T* dense = reinterpret_cast<const T*>(from);
   if (stride == int64_t(sizeof(T))) {
-    for (int64_t i = 0; i < n; ++i) to[i] = load(dense + i);
+    int64_t i = 0;
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<T, Half>) {
+      for (; i + 8 <= n; i += 8) {
+        const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(dense + i));
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
+      }
+    }
+#endif
+    for (; i < n; ++i) to[i] = load(dense + i);
   } else if (stride == 0) {
     const Compute<T> value = load(dense);
     for (int64_t i = 0; i < n; ++i) to[i] = value;
@@ -37,7 +51,17 @@ template <class T> void scatter(char* to, const char* block, int64_t stride, int
   const Compute<T>* __restrict from = reinterpret_cast<const Compute<T>*>(block);
   T* __restrict dense = reinterpret_cast<T*>(to);
   if (stride == int64_t(sizeof(T))) {
-    for (int64_t i = 0; i < n; ++i) dense[i] = narrow<T>(from[i]);
+    int64_t i = 0;
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<T, Half>) {
+      for (; i + 8 <= n; i += 8) {
+        const __m128i halves =
+            _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(dense + i), halves);
+      }
+    }
+#endif
+    for (; i < n; ++i) dense[i] = narrow<T>(from[i]);
   } else {
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * stride) = narrow<T>(from[i]);
   }
@@ -208,6 +232,10 @@ void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop
     width = std::max(width, s.element->width);
   }
   if (blocks) l.block = kBlockBytes / width;
+  if (!loop && l.side[0].element == l.side[1].element && turns(a, width) &&
+      l.side[0].element->bytes == width) {
+    return turn(a, width);
+  }
   constexpr int64_t grain = 16384;
   parallel_for(a.numel, grain, [&](int64_t begin, int64_t end) {
     const auto run = !l.loop ? copy_blocks : l.flat ? run_flat : run_blocks;

@@ -15,6 +15,7 @@ inline constinit Kernel kFrac{"frac"}, kIsnan{"isnan", Dtype::boolean};
 inline constinit Kernel kIsinf{"isinf", Dtype::boolean}, kIsfinite{"isfinite", Dtype::boolean};
 inline constinit Kernel kLogicalNot{"logical_not", Dtype::boolean}, kBitwiseNot{"bitwise_not"};
 inline constinit Kernel kAsinh{"asinh"}, kAcosh{"acosh"}, kAtanh{"atanh"}, kErfc{"erfc"};
+inline constinit Kernel kCube{"pow"};
 
 inline constinit Kernel kSigmoidSlope{"sigmoid_backward"}, kTanhSlope{"tanh_backward"};  // (dy, y)
 

@@ -99,6 +99,7 @@ struct PowBackward {
 // The kernel of a power that is cheaper than pow.
 const Kernel* special_power(double e) {
   return e == 2      ? &kSquare
+         : e == 3    ? &kCube
          : e == 0.5  ? &kSqrt
          : e == -1   ? &kReciprocal
          : e == -0.5 ? &kRsqrt

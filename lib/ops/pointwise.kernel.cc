@@ -171,6 +171,12 @@ struct Square {
 };
 FLAM_MAP(kSquare, Square, NumberTypes);
 
+struct Cube {
+  FLAM_FN float operator()(float x) const { return float(double(x) * x * x); }
+  FLAM_FN double operator()(double x) const { return x * x * x; }
+};
+FLAM_MAP(kCube, Cube, FloatTypes);
+
 struct Floor {
   template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
