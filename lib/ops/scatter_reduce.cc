@@ -193,7 +193,8 @@ Tensor repeat_interleave_each(const Tensor& x, const Tensor& repeats, std::optio
   Tensor from;
   {
     const GradMode off(false);
-    const Tensor times = expand(to_dtype(ravel(repeats), Dtype::i64), Dims{n});
+    const Tensor counts = to(ravel(repeats), x.device(), Dtype::i64, false, false);  // of a number
+    const Tensor times = expand(counts, Dims{n});
     check(n == 0 || read_number(min(times)) >= 0, Code::invalid_argument,
           "repeats can not be negative");
     const Tensor ends = cumsum(times, 0);
