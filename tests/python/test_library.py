@@ -12,7 +12,10 @@ def test_an_operation_with_a_gradient(torch, device):
         return scale * x.sin()
 
     x = torch.linspace(0, 1, 4, device=device).requires_grad_()
-    assert not scaled_sin(x).requires_grad and calls == [False]  # below autograd, as in torch
+    assert scaled_sin(x).requires_grad and calls == [False]  # below autograd, as in torch
+    with pytest.raises(RuntimeError, match="mine::scaled_sin but no autograd formula"):
+        scaled_sin(x).sum().backward()
+    calls.clear()
 
     def setup(ctx, inputs, output):
         x, ctx.scale = inputs
@@ -26,6 +29,37 @@ def test_an_operation_with_a_gradient(torch, device):
     y.sum().backward()
     assert torch.allclose(y, 3 * x.sin()) and torch.allclose(x.grad, 3 * x.cos())
     assert torch.ops.mine.scaled_sin.default(x, 3.0).equal(y)
+
+
+def test_gradients_of_lists_and_keywords(torch, device):
+    seen = []
+
+    @torch.library.custom_op("mine::weighted", mutates_args=())
+    def weighted(xs: list[torch.Tensor], w: torch.Tensor, *, k: float) -> list[torch.Tensor]:
+        return [x * w * k for x in xs]
+
+    def setup(ctx, inputs, keyword_only_inputs, output):
+        (first, second), w = inputs
+        seen.append((ctx.needs_input_grad, len(output)))
+        ctx.save_for_backward(w)
+        ctx.k = keyword_only_inputs["k"]
+
+    def backward(ctx, grads):
+        seen.append(ctx.needs_input_grad)
+        return [g * ctx.saved_tensors[0] * ctx.k for g in grads], None
+
+    weighted.register_autograd(backward, setup_context=setup)
+    a, b = (torch.full((2,), v, device=device, requires_grad=v > 1) for v in (1.0, 2.0))
+    w = torch.tensor([3.0, 4.0], device=device)
+    first, second = weighted([a, b], w, k=2.0)
+    (first + 10 * second).sum().backward()
+    assert second.tolist() == [12, 16] and a.grad is None and b.grad.tolist() == [60, 80]
+    assert seen == [(([False, True], False), 2), ([False, True], False)]
+    with torch.no_grad():
+        assert not weighted([a, b], w, k=2.0)[1].requires_grad and len(seen) == 2
+    weighted.register_autograd(lambda ctx, grads: grads, setup_context=setup)
+    with pytest.raises(RuntimeError, match=r"mine::weighted .*expected 2, got 1"):
+        weighted([a, b], w, k=2.0)[0].sum().backward()
 
 
 def test_a_form_per_device(torch, device):

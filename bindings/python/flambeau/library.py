@@ -1,7 +1,7 @@
 """`torch.library`: operations of a program's own, with a gradient and a form per kind of device.
 
-`custom_op` runs the function below autograd, as torch does, and is found under `torch.ops`. What
-torch needs for its compiler (fake results, schemas) is accepted and kept, and nothing reads it."""
+`custom_op` runs the function below autograd, as torch does, and is found under `torch.ops`; without
+`register_autograd`, backward through it is an error. What torch needs for its compiler (fake results, schemas) is accepted and kept, and nothing reads it."""
 
 import inspect
 
@@ -10,6 +10,9 @@ from . import ops as _ops
 from ._tensor import Tensor
 from .autograd import no_grad
 from .autograd.function import Function
+from .autograd.grad_mode import is_grad_enabled
+
+_KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 
 def _flat(values):
@@ -52,8 +55,9 @@ class CustomOpDef:
         return fn
 
     def register_autograd(self, backward, /, *, setup_context=None):
-        """`backward(ctx, *grads)` gives a gradient or None per input; `setup_context(ctx, inputs,
-        output)` keeps what it needs."""
+        """`backward(ctx, *grads)` gives a gradient or None per positional input, a list for a list
+        of tensors; `setup_context(ctx, inputs, output)` keeps what it needs, and takes
+        `keyword_only_inputs` too where there are such."""
         self._backward, self._setup = backward, setup_context
 
     def register_fake(self, fn, /):
@@ -83,38 +87,101 @@ class CustomOpDef:
     def __call__(self, *args, **kwargs):
         bound = self._parameters.bind(*args, **kwargs)
         bound.apply_defaults()
-        values = tuple(bound.arguments.values())
-        if self._backward is None:
-            return self._run(values)
-        return _function_of(self).apply(*values)
+        kinds = self._parameters.parameters
+        named = {k: v for k, v in bound.arguments.items() if kinds[k].kind is _KEYWORD_ONLY}
+        values = tuple(v for k, v in bound.arguments.items() if k not in named)
+        if not is_grad_enabled() or not any(_wants(v) for v in _flat(values)):
+            return self._run(values, named)
+        return _recorded(self, values, named)
 
-    def _run(self, values):
-        names = self._parameters.parameters.values()
-        args = [v for v, p in zip(values, names) if p.kind is not p.KEYWORD_ONLY]
-        named = {p.name: v for v, p in zip(values, names) if p.kind is p.KEYWORD_ONLY}
+    def _run(self, values, named):
         with no_grad():
-            return self._kernel(values)(*args, **named)
+            return self._kernel((*values, *named.values()))(*values, **named)
+
+    def _set_up(self, ctx, values, named, result):
+        if self._setup is None:
+            return
+        more = {"keyword_only_inputs": named} if named else {}
+        self._setup(ctx=ctx, inputs=values, output=result, **more)
+
+    def _gradients(self, ctx, grads):
+        if self._backward is None:
+            raise RuntimeError(
+                f"Trying to backward through {self._qualname} but no autograd formula was "
+                "registered. Please use register_autograd to add one."
+            )
+        found = self._backward(ctx, *grads)
+        return found if isinstance(found, tuple) else (found,)
 
 
 def _listed(device_types):
     return (device_types,) if isinstance(device_types, str) else device_types
 
 
-def _function_of(op):
+def _wants(value):
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _lengths(values):
+    """Per value, how many tensors a list of them has; None of everything else."""
+    return [
+        len(v) if isinstance(v, (tuple, list)) and any(isinstance(t, Tensor) for t in v) else None
+        for v in values
+    ]
+
+
+def _spread(values, lengths):
+    """The values with the members of lists in a row; None for a list stands for all of it."""
+    for value, n in zip(values, lengths):
+        if n is None:
+            yield value
+        elif value is None:
+            yield from [None] * n
+        elif len(value) == n:
+            yield from value
+        else:
+            raise RuntimeError(f"expected {n} gradients for a list, got {len(value)}")
+
+
+def _grouped(row, lengths):
+    """What `_spread` took apart."""
+    rest = iter(row)
+    return tuple(next(rest) if n is None else [next(rest) for _ in range(n)] for n in lengths)
+
+
+def _recorded(op, values, named):
+    """Runs the operation as a node of the graph, which sees lists as their members."""
+    lengths = _lengths(values)
+    listed = False
+
     class Custom(Function):
         @staticmethod
-        def forward(ctx, *values):
-            result = op._run(values)
-            if op._setup is not None:
-                op._setup(ctx, values, result)
-            return result
+        def forward(ctx, *row, **named):
+            nonlocal listed
+            given = _grouped(row, lengths)
+            result = op._run(given, named)
+            flags, ctx.needs_input_grad = ctx.needs_input_grad, _grouped(
+                ctx.needs_input_grad, lengths
+            )
+            op._set_up(ctx, given, named, result)
+            ctx.needs_input_grad = flags
+            listed = isinstance(result, list)
+            return tuple(result) if listed else result
 
         @staticmethod
         def backward(ctx, *grads):
-            return op._backward(ctx, *grads)
+            ctx.needs_input_grad = _grouped(ctx.needs_input_grad, lengths)
+            found = op._gradients(ctx, (list(grads),) if listed else grads)
+            if len(found) != len(lengths):
+                raise RuntimeError(
+                    f"The backward formula for {op._qualname} returned an incorrect number of "
+                    f"gradients (expected {len(lengths)}, got {len(found)})."
+                )
+            return tuple(_spread(found, lengths))
 
     Custom.__name__ = Custom.__qualname__ = op.__name__
-    return Custom
+    result = Custom.apply(*_spread(values, lengths), **named)
+    return list(result) if listed else result
 
 
 def custom_op(
