@@ -105,6 +105,8 @@ def test_gradient(order):
     np.testing.assert_allclose(got.numpy(), want, atol=1e-12)
     (got,) = torch.gradient(t, spacing=2, dim=1, edge_order=order)
     np.testing.assert_allclose(got.numpy(), np.gradient(a, 2, axis=1, edge_order=order), atol=1e-12)
+    (same,) = torch.gradient(t, spacing=torch.tensor(2.0), dim=1, edge_order=order)
+    assert same.equal(got)
     with pytest.raises(RuntimeError, match="edge_order"):
         torch.gradient(t, edge_order=3)
 
@@ -119,8 +121,15 @@ def test_histogram():
     density = torch.histogram(t, 4, range=(0.0, 8.0), density=True).hist
     assert density.tolist() == [0.25, 0.125, 0.125, 0]
     assert torch.histogram(torch.ones(3), 2).bin_edges.tolist() == [0.5, 1.0, 1.5]
-    with pytest.raises(RuntimeError, match="bins must be > 0"):
-        torch.histogram(t, 0)
+    for found, text in (
+        (lambda: torch.histogram(t, 0), "bins must be > 0"),
+        (lambda: torch.histogram(t.long(), 4), "not implemented for torch.int64"),
+        (lambda: torch.histogram(t, 4, weight=t[:2]), r"weight should have .*\(5,\).*\(2,\)"),
+        (lambda: torch.histogram(t, t.reshape(1, 5)), "one dimension, but got 2"),
+        (lambda: torch.histogramdd(t.reshape(1, 5), 4, weight=t), "weight should have"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            found()
 
 
 def test_histogram_of_points():
@@ -177,6 +186,15 @@ def test_lists_of_tensors():
     assert b[1].sum() == 0
     with pytest.raises(RuntimeError, match="same number of tensors"):
         torch._foreach_add(a, b[:1])
+    with pytest.raises(RuntimeError, match="0 dim but it has 1 dimensions"):
+        torch._foreach_add(a, torch.ones(2, device=a[0].device))
+    with pytest.raises(RuntimeError, match="at least one tensor"):
+        torch._foreach_add([], 1)
+    c = [torch.tensor([1.0, 2.0], device=a[0].device), torch.tensor([3.0], device=a[0].device)]
+    assert [t.tolist() for t in torch._foreach_pow(2.0, c)] == [[2, 4], [8]]
+    assert [t.item() for t in torch._foreach_max(c)] == [2, 3]
+    by = torch._foreach_addcmul(c, c, c, torch.tensor([1.0, 10.0], device=a[0].device))
+    assert [t.tolist() for t in by] == [[2, 6], [93]]
     flat = torch._utils._flatten_dense_tensors(a)
     parts = torch._utils._unflatten_dense_tensors(flat, a)
     assert flat.shape == (5,) and all(map(torch.equal, parts, a))

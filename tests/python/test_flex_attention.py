@@ -1,6 +1,7 @@
 """flex_attention: scores and masks as functions, against scaled_dot_product_attention and against
 numbers of torch."""
 
+import functools
 import math
 
 import pytest
@@ -52,6 +53,28 @@ def test_masks(torch, device, flex):
     same_document = documents[:, None] == documents
     assert torch.equal(either[0, 0], (at[:, None] >= at) | same_document)
     assert flex.create_mask(flex.noop_mask, None, None, 2, 2).all()
+
+
+def test_masks_that_are_no_plain_functions(torch, device, flex):
+    def window(size, b, h, q, kv):
+        return (q - kv).abs() < size
+
+    narrow = functools.partial(window, 2)
+    mask = flex.create_mask(narrow, None, None, 4, 4, device=device)
+    assert mask.sum() == 10
+    with pytest.raises(ValueError, match="4 or 5 positional args, got 2"):
+        flex.create_mask(lambda q, kv: q >= kv, None, None, 4, 4, device=device)
+
+
+def test_full_blocks_among_the_others(torch, device, flex):
+    sizes = None, None, 256, 256
+    mask = flex.create_block_mask(causal, *sizes, device=device, separate_full_blocks=False)
+    assert mask.kv_num_blocks.tolist() == [[[1, 2]]] and mask.full_kv_num_blocks is None
+    moved = mask.to(device)
+    assert moved.full_kv_indices is None and moved.sparsity() == mask.sparsity() == 25
+    apart = flex.create_block_mask(causal, *sizes, device=device)
+    assert apart.full_kv_num_blocks.tolist() == [[[0, 1]]]
+    assert apart.to_dense().equal(mask.to_dense())
 
 
 def test_scores_and_their_gradients(torch, device, flex):

@@ -99,6 +99,9 @@ def test_names_that_packages_import(torch, device):
     assert torch.nn.Sequential(QuantStub(), DeQuantStub())(3) == 3
     with pytest.raises(NotImplementedError, match="quantization.convert is unsupported"):
         torch.ao.quantization.convert(None)
+    assert not isinstance(torch.nn.Linear(1, 1), torch.ao.quantization.FakeQuantize)
+    with pytest.raises(NotImplementedError, match="quantization.FakeQuantize is unsupported"):
+        torch.ao.quantization.FakeQuantize()
     assert torch._C._get_tracing_state() is None
     keys = torch._C.DispatchKey
     kind = "cpu" if device == "cpu" else "cuda"

@@ -19,6 +19,7 @@ def test_dtypes_that_no_tensor_has(torch):
             lambda: torch.ones(2).to(dtype=kind),
             lambda: torch.tensor([1.0], dtype=kind),
             lambda: torch.ones(2).type(kind),
+            lambda: torch.ones(2).view(kind),
         ):
             with pytest.raises(NotImplementedError, match=f"torch.{name} is unsupported"):
                 use()

@@ -1,5 +1,7 @@
 """torch.testing: what counts as close, and how a difference is reported."""
 
+import math
+
 import pytest
 
 
@@ -65,5 +67,13 @@ def test_make_tensor(torch, device):
     assert x.is_contiguous(memory_format=torch.channels_last)
     with pytest.raises(ValueError, match="not supported for boolean and integral"):
         make(2, dtype=torch.int32, requires_grad=True)
-    with pytest.raises(ValueError, match="must be less than"):
-        make(2, dtype=torch.float32, low=3, high=1)
+    whole = {"dtype": torch.int64, "device": device}
+    assert set(make(400, low=-2.5, high=2.5, **whole).tolist()) == {-2, -1, 0, 1, 2}
+    assert make(9, dtype=torch.bool, device=device, low=1).all()
+    assert set(make(99, dtype=torch.uint8, device=device, low=-4, high=3).tolist()) == {0, 1, 2}
+    assert make(9, dtype=torch.int8, device=device, low=-1000, high=1000).shape == (9,)
+    wide = make(50, dtype=torch.float32, device=device, low=-math.inf, high=math.inf)
+    assert wide.isfinite().all() and wide.abs().max() > 1e37
+    for low, high, text in ((3, 1, "be less than"), (math.nan, 1, "NaN"), (300, 400, "supports")):
+        with pytest.raises(ValueError, match=text):
+            make(2, dtype=torch.int8, device=device, low=low, high=high)

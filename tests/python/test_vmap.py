@@ -55,11 +55,11 @@ def test_ensemble(torch, device):
     assert params["weight"].grad.shape == (3, 2, 4)
 
 
-def test_randomness(torch):
-    x = torch.zeros(3, 5)
+def test_randomness(torch, device):
+    x = torch.zeros(3, 5, device=device)
 
     def noisy(a):
-        return a + torch.rand(5)
+        return a + torch.rand(5, device=a.device)
 
     with pytest.raises(RuntimeError, match="called random operation while in randomness error"):
         torch.vmap(noisy)(x)

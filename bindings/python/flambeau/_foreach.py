@@ -17,15 +17,28 @@ _METHODS = {"maximum": "clamp_min", "minimum": "clamp_max"}
 
 def _each(values, n):
     """One value for each of n tensors: a list, or one number or tensor for all."""
-    if isinstance(values, (list, tuple)):
+    if _listed(values):
         if len(values) != n:
             raise ShapeError(
                 f"Tensor lists must have the same number of tensors, got {n} and {len(values)}"
             )
         return values
-    if isinstance(values, Tensor) and values.dim() == 1:  # numbers of addcmul and addcdiv
-        return values.tolist()
+    if isinstance(values, Tensor) and values.dim() > 0:
+        raise ShapeError(
+            f"scalar tensor expected to be 0 dim but it has {values.dim()} dimensions and "
+            f"{values.numel()} elements."
+        )
     return [values] * n
+
+
+def _listed(value):
+    return isinstance(value, (list, tuple))
+
+
+def _counted(tensors):
+    if not tensors:
+        raise ShapeError("Tensor list must have at least one tensor.")
+    return len(tensors)
 
 
 def _over(name, in_place):
@@ -36,12 +49,13 @@ def _over(name, in_place):
             return (tensor if in_place else tensor.clone()).copy_(values[0], **named)
         if name in ("maximum", "minimum"):
             return getattr(tensor, _METHODS[name] + "_" * in_place)(*values)
+        if not isinstance(tensor, Tensor):
+            return tensor ** values[0]
         if name in ("addcmul", "addcdiv") and len(values) == 3:
             return getattr(tensor, method)(*values[:2], value=values[2])
         return getattr(tensor, method)(*values, **named)
 
     def foreach(self, *lists, **named):
-        n = len(self)
         lists += tuple(
             named.pop(key)
             for key in ("tensor1", "tensor2", "other", "exponent", "tensors1", "weight", "src")
@@ -49,6 +63,11 @@ def _over(name, in_place):
         )
         scalars = named.pop("scalars", named.pop("scalar", named.pop("value", None)))
         lists += () if scalars is None else (scalars,)
+        if name == "pow" and not _listed(self):  # one base, a list of exponents
+            self = [self] * len(lists[0])
+        n = _counted(self)
+        if name in ("addcmul", "addcdiv") and isinstance(lists[-1], Tensor):
+            lists = *lists[:-1], lists[-1].tolist()  # numbers of the tensors
         columns = [_each(values, n) for values in lists]
         found = [applied(t, row, named) for t, *row in zip(self, *columns)]
         return None if in_place else tuple(found)
@@ -56,6 +75,12 @@ def _over(name, in_place):
     foreach.__name__ = foreach.__qualname__ = f"_foreach_{method}"
     foreach.__doc__ = f"`Tensor.{method}` of every tensor of a list."
     return foreach
+
+
+def _foreach_max(self):
+    """The greatest element of every tensor of a list."""
+    _counted(self)
+    return tuple(t.max() for t in self)
 
 
 def _foreach_norm(self, ord=2, dtype=None):

@@ -73,6 +73,8 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
     spacing = 1 if spacing is None else spacing
+    if isinstance(spacing, Tensor) and spacing.dim() == 0:
+        spacing = spacing.item()
     n = input.dim()
     for d in dims:
         if not -n <= d < n:
@@ -91,12 +93,30 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     return tuple(_slope(input, d, s, edge_order) for d, s in zip(dims, every))
 
 
+def _check_samples(input, weight, shape):
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"histogram: not implemented for {input.dtype}; convert the input to a floating-point "
+            "dtype"
+        )
+    if weight is not None and weight.shape != shape:
+        raise RuntimeError(
+            f"histogram: weight should have one number per sample, shape {tuple(shape)}, but got "
+            f"{tuple(weight.shape)}"
+        )
+
+
 def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """How many elements, or how much of `weight`, falls between edges: `bins` even ones over
     `range` (default: from the least to the greatest element), or those given."""
+    _check_samples(input, weight, input.shape)
     values = input.reshape(-1)
     if isinstance(bins, Tensor):
         edges = bins
+        if edges.dim() != 1:
+            raise RuntimeError(
+                f"torch.histogram(): bins tensor should have one dimension, but got {edges.dim()}"
+            )
     else:
         if bins < 1:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
@@ -127,6 +147,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
 def histogramdd(input, bins, *, range=None, weight=None, density=False):
     """`histogram` of points in several dimensions, the last dimension of `input`: counts of boxes,
     and the edges along each dimension."""
+    _check_samples(input, weight, input.shape[:-1])
     n = input.shape[-1]
     points = input.reshape(-1, n)
     every = [bins] * n if isinstance(bins, int) else list(bins)

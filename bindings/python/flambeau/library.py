@@ -1,7 +1,8 @@
 """`torch.library`: operations of a program's own, with a gradient and a form per kind of device.
 
 `custom_op` runs the function below autograd, as torch does, and is found under `torch.ops`; without
-`register_autograd`, backward through it is an error. What torch needs for its compiler (fake results, schemas) is accepted and kept, and nothing reads it."""
+`register_autograd`, backward through it is an error. What torch needs for its compiler (fake
+results, schemas) is accepted and kept, and nothing reads it."""
 
 import inspect
 
@@ -160,8 +161,9 @@ def _recorded(op, values, named):
             nonlocal listed
             given = _grouped(row, lengths)
             result = op._run(given, named)
-            flags, ctx.needs_input_grad = ctx.needs_input_grad, _grouped(
-                ctx.needs_input_grad, lengths
+            flags, ctx.needs_input_grad = (
+                ctx.needs_input_grad,
+                _grouped(ctx.needs_input_grad, lengths),
             )
             op._set_up(ctx, given, named, result)
             ctx.needs_input_grad = flags

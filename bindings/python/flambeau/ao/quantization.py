@@ -1,5 +1,5 @@
 """`torch.ao.quantization`: the markers that models contain do what they do in a model that is not
-quantized, nothing; quantizing is unsupported and says so."""
+quantized, nothing; quantizing is unsupported and says so. A capital letter begins a class."""
 
 from .. import _refused
 from ..nn.modules.module import Module
@@ -24,8 +24,10 @@ class DeQuantStub(QuantStub):
 def __getattr__(name):
     if name.startswith("_"):
         raise AttributeError(f"module 'torch.ao.quantization' has no attribute '{name}'")
-    return _refused.function(
+    make = _refused.kind if name[0].isupper() else _refused.function
+    found = globals()[name] = make(
         "torch.ao.quantization",
         name,
         "flambeau has no quantized tensors; use the model in bfloat16 or float16",
     )
+    return found

@@ -129,11 +129,6 @@ def ipc_collect():
     """Frees memory that other processes have let go: none is shared with them."""
 
 
-def is_current_stream_capturing():
-    """Whether the current stream records a graph; graphs are not recorded yet."""
-    return False
-
-
 class device:
     """Makes a GPU the current one for a `with` block."""
 

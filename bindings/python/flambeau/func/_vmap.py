@@ -4,7 +4,7 @@ The function is called once per example and the results are stacked, so every op
 any nesting with the transforms of this package, and gradients flow through; it is as fast as that
 loop, and no faster. How random numbers may be used is checked as torch does."""
 
-from .._gen import ops
+from .._gen import api, ops
 from .._tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
@@ -33,7 +33,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         dims = _input_dims(in_dims, args, leaves, name)
         size = _batch_size(leaves, dims)
         slices = [leaf if d is None else leaf.unbind(d) for leaf, d in zip(leaves, dims)]
-        draws = _Draws(randomness)
+        draws = _Draws(randomness, leaves)
         results = []
         for i in range(size):
             own = [s if d is None else s[i] for s, d in zip(slices, dims)]
@@ -115,20 +115,25 @@ def _batch_size(leaves, dims):
 
 
 class _Draws:
-    """What the default generator does in the calls of the examples."""
+    """What the default generators of the cpu, of GPUs and of the arguments' devices do in the calls
+    of the examples."""
 
-    def __init__(self, randomness):
-        from ..random import get_rng_state, set_rng_state
+    def __init__(self, randomness, leaves):
+        self.rule, self.generators = randomness, []
+        if randomness != "different":
+            kinds = {f"cuda:{n}" for n in range(api.device_count("cuda"))} | {"cpu"}
+            kinds |= {str(leaf.device) for leaf in leaves if isinstance(leaf, Tensor)}
+            self.generators = [api.generator_default(kind) for kind in sorted(kinds)]
+        self.start = self._state()
 
-        self.rule, self.state, self.set_state = randomness, get_rng_state, set_rng_state
-        self.start = get_rng_state() if randomness != "different" else None
+    def _state(self):
+        return [(api.generator_initial_seed(g), api.generator_offset(g)) for g in self.generators]
 
     def watch(self, func, args, kwargs):
-        if self.rule == "different":
-            return func(*args, **kwargs)
-        self.set_state(self.start)
+        for generator, state in zip(self.generators, self.start):
+            api.generator_set_state(generator, *state)
         result = func(*args, **kwargs)
-        if self.rule == "error" and not ops.TORCH["equal"](self.state(), self.start):
+        if self.rule == "error" and self._state() != self.start:
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use "
                 "the 'same' or 'different' randomness flags on vmap or perform the randomness "

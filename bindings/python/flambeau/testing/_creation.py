@@ -1,17 +1,45 @@
 """Random tensors for tests."""
 
+import math
+
 import flambeau as torch
 
 
-def _bounds(dtype, low, high):
-    """The least and the greatest value asked for, or torch's where none is."""
+def _span(dtype):
+    """The bounds between which values of the dtype lie, the upper one without it for integers, and
+    torch's defaults."""
     if dtype is torch.bool:
-        return 0, 2
+        return 0, 2, 0, 2
     if dtype.is_floating_point:
-        found = -9 if low is None else low, 9 if high is None else high
-        return max(found[0], torch.finfo(dtype).min), min(found[1], torch.finfo(dtype).max)
-    least = 0 if dtype is torch.uint8 else -9
-    return least if low is None else low, 10 if high is None else high
+        limits = torch.finfo(dtype)
+        return limits.min, limits.max, -9, 9
+    limits = torch.iinfo(dtype)
+    # randint's end is an int64.
+    return limits.min, limits.max + (dtype is not torch.int64), -9, 10
+
+
+def _bounds(dtype, low, high):
+    """The least value and the end asked for, or torch's, cut to what the dtype holds."""
+    least, end, default_low, default_high = _span(dtype)
+    low = default_low if low is None else low
+    high = default_high if high is None else high
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
+    if low > high or low == high and not dtype.is_floating_point:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    if high < least or low >= end:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} "
+            f"only supports [{least}, {end})"
+        )
+    low, high = max(low, least), min(high, end)
+    return (low, high) if dtype.is_floating_point else (math.ceil(low), math.ceil(high))
+
+
+def _uniform(t, low, high):
+    if high - low < torch.finfo(t.dtype).max:
+        return t.uniform_(low, high)
+    return t.uniform_(low / 2, high / 2).mul_(2)  # the width is no number of the dtype
 
 
 def make_tensor(
@@ -43,13 +71,11 @@ def make_tensor(
     if len(shape) == 1 and not isinstance(shape[0], int):
         shape = tuple(shape[0])
     low, high = _bounds(dtype, low, high)
-    if low >= high:
-        raise ValueError(f"make_tensor: `low` must be less than `high`, but got {low} >= {high}")
     made = (*shape[:-1], 2 * shape[-1]) if noncontiguous and shape else shape
     if dtype.is_floating_point:
-        t = torch.empty(made, dtype=dtype, device=device).uniform_(low, high)
+        t = _uniform(torch.empty(made, dtype=dtype, device=device), low, high)
     else:
-        t = torch.randint(int(low), int(high), made, dtype=dtype, device=device)
+        t = torch.randint(low, high, made, dtype=dtype, device=device)
     if noncontiguous and shape:
         t = t[..., ::2]
     if memory_format is not None:

@@ -1,6 +1,8 @@
 """Masks of attention as functions of (batch, head, query, key), and which blocks of them hold
 anything."""
 
+import inspect
+
 import flambeau as torch
 
 _BLOCK = 128
@@ -52,13 +54,24 @@ def or_masks(*mask_mods):
     return either
 
 
+def _takes_score(function):
+    """Whether it is a function of (score, batch, head, query, key), not of the last four."""
+    given = inspect.signature(function).parameters.values()
+    count = sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+                for p in given)  # fmt: skip
+    if count not in (4, 5):
+        raise ValueError(f"Expected 4 or 5 positional args, got {count}")
+    return count == 5
+
+
 def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
     """What a mask allows, bool [B or 1, H or 1, Q_LEN, KV_LEN]; of a function of scores, which
     takes the score first, what it does to zeros."""
     shape = (B or 1, H or 1, Q_LEN, KV_LEN)
-    given = places(shape, device or "cpu")
-    if mod_fn.__code__.co_argcount == 5:
-        return mod_fn(torch.zeros(shape, device=device or "cpu"), *given).expand(shape)
+    device = device or torch.accelerator.current_accelerator() or "cpu"
+    given = places(shape, device)
+    if _takes_score(mod_fn):
+        return mod_fn(torch.zeros(shape, device=device), *given).expand(shape)
     return mod_fn(*given).expand(shape).contiguous()
 
 
@@ -77,13 +90,18 @@ class BlockMask:
         self.full_kv_num_blocks, self.full_kv_indices = _ordered(full)
 
     @classmethod
-    def of(cls, mask_mod, mask, block_size):
-        """The blocks of a mask, bool [B, H, queries, keys]."""
+    def of(cls, mask_mod, mask, block_size, separate_full=True):
+        """The blocks of a mask, bool [B, H, queries, keys]; full ones not by themselves where
+        `separate_full` is False."""
         (high, wide), (q, kv) = block_size, mask.shape[2:]
         rows, columns = -(-q // high), -(-kv // wide)
         padded = torch.nn.functional.pad(mask, (0, columns * wide - kv, 0, rows * high - q))
         counts = padded.reshape(*mask.shape[:2], rows, high, columns, wide).sum((3, 5))
         full = counts == high * wide
+        if not separate_full:
+            found = cls(mask_mod, mask.shape, block_size, counts > 0, full & False)
+            found.full_kv_num_blocks = found.full_kv_indices = None
+            return found
         return cls(mask_mod, mask.shape, block_size, (counts > 0) & ~full, full)
 
     def to_dense(self):
@@ -100,8 +118,11 @@ class BlockMask:
 
     def to(self, device):
         """The same on another device; tensors that `mask_mod` uses stay where they are."""
-        moved = (t.to(device) for t in (self._partial, self._full))
-        return BlockMask(self.mask_mod, self.shape, self.BLOCK_SIZE, *moved)
+        moved = [t.to(device) for t in (self._partial, self._full)]
+        found = BlockMask(self.mask_mod, self.shape, self.BLOCK_SIZE, *moved)
+        if self.full_kv_num_blocks is None:
+            found.full_kv_num_blocks = found.full_kv_indices = None
+        return found
 
     def check_lengths(self, q, kv):
         """Refuses a query or keys of other lengths than the mask's."""
@@ -150,6 +171,8 @@ def create_block_mask(
     dq_kv_order=True,
 ):
     """The mask of a function of (batch, head, query, key); B or H is None where it is the same
-    for all. The last four arguments are for torch's fused kernels and change nothing here."""
+    for all. Without `separate_full_blocks` the full blocks are among the others. `_compile`,
+    `compute_dq_write_order` and `dq_kv_order` are for torch's fused kernels and change nothing."""
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
-    return BlockMask.of(mask_mod, create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), size)
+    mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
+    return BlockMask.of(mask_mod, mask, size, separate_full_blocks)
