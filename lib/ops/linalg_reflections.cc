@@ -97,6 +97,15 @@ Tensor exponential_polynomial(const Tensor& a) {
   return y;
 }
 
+// How often each matrix is halved before and squared after, [..., 1, 1]: the norm of another one
+// must not cost it its digits.
+Tensor halvings_of(const Tensor& a) {
+  const double least = 1.09;  // up to here the polynomial's error is below rounding
+  const Tensor norm = amax(sum(abs(a), Dims{-2}, true), Dims{-1}, true);
+  const Tensor wanted = clamp_min(ceil(log2(mul(norm, num(1 / least)))), num(int64_t{0}));
+  return keep_where(isfinite(norm), wanted);
+}
+
 }  // namespace
 
 Tensor linalg_matrix_exp(const Tensor& A) {
@@ -108,16 +117,15 @@ Tensor linalg_matrix_exp(const Tensor& A) {
   if (A.numel() == 0) return clone(A);
   // In f64, whose digits the squarings may lose.
   const Tensor in = to_dtype(c[0], Dtype::f64);
-  double norm = 0;
+  Tensor halvings;
+  double most = 0;
   {
     const GradMode off(false);
-    norm = read_number(amax(sum(abs(detach(in)), Dims{-2}), Dims{}, false));
+    halvings = halvings_of(detach(in));
+    most = read_number(amax(halvings, Dims{}, false));
   }
-  const double least = 1.09;  // up to here the polynomial's error is below rounding
-  const int squarings =
-      norm > least && std::isfinite(norm) ? int(std::ceil(std::log2(norm / least))) : 0;
-  Tensor y = exponential_polynomial(mul(in, num(std::ldexp(1.0, -squarings))));
-  for (int i = 0; i < squarings; ++i) y = matmul(y, y);
+  Tensor y = exponential_polynomial(mul(in, exp2(neg(halvings))));
+  for (int i = 0; i < int(most); ++i) y = where(gt(halvings, num(int64_t{i})), matmul(y, y), y);
   return to_dtype(y, A.dtype());
 }
 

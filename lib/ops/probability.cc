@@ -91,7 +91,9 @@ Tensor entr(T input) {
 Tensor xlog1py(T input, T other) {
   Call c{"xlog1py", {input, other}};
   float_operands(c);
-  const Tensor zero = logical_and(eq(c[0], num(int64_t{0})), logical_not(isnan(c[1])));
+  // Only where the logarithm is infinite: elsewhere it is the slope, at 0 too.
+  const Tensor ends = logical_or(le(c[1], num(-1.0)), eq(c[1], num(double(INFINITY))));
+  const Tensor zero = logical_and(eq(c[0], num(int64_t{0})), ends);
   return drop_where(zero, mul(kept_operand(c, 0), log1p(drop_where(zero, c[1]))));
 }
 

@@ -198,7 +198,9 @@ Tensor logaddexp2(T input, T other) {
 Tensor xlogy(T input, T other) {
   Call c{"xlogy", {input, other}};
   float_operands(c);
-  const Tensor zero = logical_and(eq(c[0], num(int64_t{0})), logical_not(isnan(c[1])));
+  // Only where the logarithm is infinite: elsewhere it is the slope, at 0 too.
+  const Tensor ends = logical_or(le(c[1], num(int64_t{0})), eq(c[1], num(double(INFINITY))));
+  const Tensor zero = logical_and(eq(c[0], num(int64_t{0})), ends);
   return drop_where(zero, mul(kept_operand(c, 0), log(where(zero, num(int64_t{1}), c[1]))));
 }
 
