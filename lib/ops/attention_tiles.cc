@@ -250,6 +250,7 @@ bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
   for (int64_t d = 0; d < q.dim() - 2; ++d) {
     if (k.size(d) != q.size(d) || v.size(d) != q.size(d)) return false;
   }
+  if (k.dtype() != q.dtype() || v.dtype() != q.dtype()) return false;
   if (k.size(-1) != q.size(-1) || v.size(-2) != k.size(-2) || !is_floating(q.dtype())) return false;
   if (q.numel() == 0 || k.numel() == 0 || v.numel() == 0) return false;
   scores.back() = k.size(-2);
@@ -258,7 +259,7 @@ bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
 
 Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
                           const AttentionOptions& options) {
-  Call c{kName, {q, k, v}, Devices::exact};
+  Call c{kName, {q, k, v, added}, Devices::exact};
   const bool masked = added.defined() && c.needs_grad();
   AttentionBackward gradient{c.save(q), c.save(k), c.save(v), masked ? c.save(added) : Saved(),
                              options};

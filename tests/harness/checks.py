@@ -158,14 +158,23 @@ def wrong_dtypes(row, device):
 
 
 def wrong_device(row, other):
-    case = first_case(row)
-    if row.crosses or len(case.tensors) < 2 or case.tensors[1].dim() == 0:
+    """Each operand but the first on another device, in the sample that has the most of them."""
+    if row.crosses:
         return
-    ts = list(case.tensors)
-    ts[1] = ts[1].to(other)
+    case = max((Case(row, s, row.options[0], row.dtypes[0]) for s in row.samples), key=operands)
     text = "(?s)Expected all tensors to be on the same device.*" + row.name.split("_")[0]
-    with pytest.raises(RuntimeError, match=text):
-        case.call(ts, "cpu")
+    for i in range(1, operands(case)):
+        if case.tensors[i].dim() == 0:
+            continue
+        ts = list(case.tensors)
+        ts[i] = ts[i].to(other)
+        with pytest.raises(RuntimeError, match=text):
+            case.call(ts, "cpu")
+            pytest.fail(f"{case.what}: operand {i} was taken from {other}")
+
+
+def operands(case):
+    return len(case.tensors)
 
 
 def refusals(row, device):
