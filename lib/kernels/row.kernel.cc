@@ -182,11 +182,14 @@ template <class T> struct CrossEntropyBackward {
     const V hit = V(1 - smoothing) * (weight ? weight[t] : V(1)), even = V(smoothing) / V(r.n);
     const V total = a.data[6] ? V(*operand<double>(a, 6, row)) : V(r.n);
     const V at_target = load(x + t);
-    r.each([&](int64_t i) {
-      const V p = exp(V(load(x + i) - lse));
-      const V smooth = even != 0 ? even * (p * total - (weight ? weight[i] : V(1))) : V(0);
-      dx[i] = narrow<T>(g * (hit * p + smooth));
-    });
+    if (even == 0) {  // a loop of its own: options inside would keep it from being vectors
+      r.each([&](int64_t i) { dx[i] = narrow<T>(g * (hit * exp(V(load(x + i) - lse)))); });
+    } else {
+      r.each([&](int64_t i) {
+        const V p = exp(V(load(x + i) - lse));
+        dx[i] = narrow<T>(g * (hit * p + even * (p * total - (weight ? weight[i] : V(1)))));
+      });
+    }
     r.finished();
     if (!r.first()) return;
     const V p = exp(V(at_target - lse));  // 1 - p has no rounding of its own to lose

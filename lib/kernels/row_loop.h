@@ -141,10 +141,12 @@ template <template <class> class F, class T> void row_entry(void*, const void* p
   const RowArgs& a = *static_cast<const RowArgs*>(p);
   F<T> f{};
   if constexpr (!std::is_empty_v<F<T>>) memcpy(static_cast<void*>(&f), a.params, sizeof f);
-  parallel_for(a.rows, 16384 / (a.n + 16) + 1, [&](int64_t begin, int64_t end) {
+  // Flattened: a loop that calls what it does for an element would not become vectors.
+  const auto rows = [&](int64_t begin, int64_t end) __attribute__((flatten)) {
     HostRow<Compute<T>> r{a.n};
     for (int64_t i = begin; i < end; ++i) f(r, a, i);
-  });
+  };
+  parallel_for(a.rows, 16384 / (a.n + 16) + 1, rows);
 }
 
 #endif
