@@ -192,6 +192,7 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
 
 
 METHODS = {
+    "repeat_interleave": repeat_interleave,
     **{"is_set_to": is_set_to, "put_": put_, "scatter": scatter, "scatter_": scatter_},
     **{"polygamma": polygamma, "polygamma_": polygamma_, "tensor_split": tensor_split},
     **{name: _MOMENTS[name] for name in ("std", "var")},
