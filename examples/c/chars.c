@@ -161,8 +161,8 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
         model, flam_to(flam_tensor_list_get(items, 0), device, FLAM_I64, 0, 0));
     loss = flam_cross_entropy(
         flam_flatten(logits, 0, 1),
-        flam_reshape(flam_to(flam_tensor_list_get(items, 1), device, FLAM_I64, 0, 0), &all, 1), NULL,
-        -100, FLAM_REDUCTION_MEAN, 0);
+        flam_reshape(flam_to(flam_tensor_list_get(items, 1), device, FLAM_I64, 0, 0), &all, 1),
+        NULL, -100, FLAM_REDUCTION_MEAN, 0);
     flam_optimizer_zero_grad(optimizer, 1);
     flam_backward((const flam_tensor *const *)&loss, 1, NULL, 0, 0, 0, NULL, 0);
     flam_clip_grad_norm_((const flam_tensor *const *)params, n_params, 1, 2, 0);
@@ -213,8 +213,8 @@ static flam_tensor *next_logits(flam_module *model, flam_tensor *codes, flam_ten
   const size_t n = parameters(flam_module_child(model, "lstm"), params, 4 * LAYERS);
   flam_tensor *vectors = flam_module_call(flam_module_child(model, "embedding"), codes);
   before[0] = state[0], before[1] = state[1];
-  flam_lstm(vectors, (const flam_tensor *const *)before, 2, (const flam_tensor *const *)params, n, 1,
-            LAYERS, 0, 0, 0, 1, NULL, &output, &state[0], &state[1]);
+  flam_lstm(vectors, (const flam_tensor *const *)before, 2, (const flam_tensor *const *)params, n,
+            1, LAYERS, 0, 0, 0, 1, NULL, &output, &state[0], &state[1]);
   output = flam_narrow(output, 1, flam_tensor_size(output, 1) - 1, 1);
   return flam_reshape(flam_module_call(flam_module_child(model, "head"), output), &words, 1);
 }
@@ -332,7 +332,8 @@ static void learn(const options *o, flam_device device) {
   free(t.bytes);
   encode_prompt(o->prompt, vocabulary); /* what it cannot continue is said before it learns */
   train(model, loader, device, o);
-  if (flam_save(flam_module_state_dict(model), o->save) == FLAM_OK) printf("saved    %s\n", o->save);
+  const flam_status saved = flam_save(flam_module_state_dict(model), o->save);
+  if (saved == FLAM_OK) printf("saved    %s\n", o->save);
   check();
   flam_frame_pop(frame);
 }

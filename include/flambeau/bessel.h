@@ -17,8 +17,9 @@ extern "C" {
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.i0 torch.special.modified_bessel_i0") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_i0(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor torch.special.i0 torch.special.modified_bessel_i0")
+    FLAM_INPLACE FLAM_OUT flam_tensor *flam_i0(const flam_tensor *input);
 
 /** `exp(-|x|) i0(x)` elementwise, which does not overflow.
  *

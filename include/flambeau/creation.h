@@ -120,7 +120,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_arange(const flam_tensor *start, con
  *   requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value);
+    FLAM_TORCH("torch Tensor")
+    flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value);
 
 /** Sets every element to zero, in place.
  *

@@ -575,7 +575,8 @@ FLAM_API FLAM_SINCE(0, 1)
 
 /** A matrix times the product of reflections that `flam_geqrf` found.
  *
- * - `input`: [..., n, k], f32 or f64: the reflections, as `flam_linalg_householder_product` has them.
+ * - `input`: [..., n, k], f32 or f64: the reflections, as `flam_linalg_householder_product` has
+ *   them.
  * - `tau`: [..., k]; dtype of `input`.
  * - `other`: the matrix.
  * - `left`: whether the reflections stand on the left; default true.

@@ -105,8 +105,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammaincc") FLA
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.multigammaln") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_mvlgamma(const flam_tensor *input, int64_t p);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.multigammaln")
+    FLAM_INPLACE FLAM_OUT flam_tensor *flam_mvlgamma(const flam_tensor *input, int64_t p);
 
 #ifdef __cplusplus
 }

@@ -16,8 +16,8 @@ extern "C" {
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erfinv") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_erfinv(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erfinv") FLAM_AUTOCAST("cuda=f32")
+    FLAM_INPLACE FLAM_OUT flam_tensor *flam_erfinv(const flam_tensor *input);
 
 /** Logarithm of the absolute value of the gamma function.
  *
@@ -35,8 +35,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammaln") FLAM_
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 6.3.5, 6.3.7 and 6.3.18.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.digamma torch.special.psi") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_digamma(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.digamma torch.special.psi")
+    FLAM_INPLACE FLAM_OUT flam_tensor *flam_digamma(const flam_tensor *input);
 
 /** Derivatives of the digamma function.
  *

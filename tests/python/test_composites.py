@@ -30,6 +30,11 @@ def test_copies_of_views_have_memory_of_their_own():
     for copy, view in pairs:
         assert torch.equal(copy, view) and copy.is_contiguous()
         assert copy.data_ptr() != view.data_ptr()
+    out = torch.empty(0)
+    assert torch.narrow_copy(t, 0, 1, 2, out=out) is out and out.equal(t[1:])
+    parts = [torch.empty(0) for _ in range(2)]
+    assert torch.split_copy(t, 2, out=parts) is None
+    assert parts[0].equal(t[:2]) and parts[1].equal(t[2:])
     for parts, views in [
         (torch.split_copy(t, 2), t.split(2)),
         (torch.split_with_sizes_copy(t, [1, 2]), t.split([1, 2])),

@@ -173,8 +173,8 @@ def test_linear_cross_entropy_in_chunks_is_the_same(reduction, probabilities):
         torch.nn.LinearCrossEntropyOptions(chunking_method="aspect_ratio:2"),
     ):
         loss = F.linear_cross_entropy(
-            x, w, target, linear_bias=b, weight=torch.arange(1.0, 7.0).double(), reduction=reduction,
-            options=options,
+            x, w, target, linear_bias=b, weight=torch.arange(1.0, 7.0).double(),
+            reduction=reduction, options=options,
         )  # fmt: skip
         found.append([loss, *torch.autograd.grad(loss.square().sum(), leaves)])
     torch.testing.assert_close(found[1], found[0])

@@ -27,15 +27,20 @@ def _copied(found):
     return found.clone().contiguous()
 
 
+def _given(found, out):
+    """What was found, in `out` where there is one; torch returns nothing for a list of them."""
+    if out is None:
+        return found
+    if hasattr(out, "_h"):
+        return out.resize_(found.shape).copy_(found)
+    for o, f in zip(out, found):
+        o.resize_(f.shape).copy_(f)
+
+
 def _copying(name):
     def copy(input, *args, out=None, **named):
         named.pop("implicit", None)
-        found = _copied(getattr(input, name)(*args, **named))
-        if out is None:
-            return found
-        if hasattr(out, "_h"):
-            return out.resize_(found.shape).copy_(found)
-        return [o.resize_(f.shape).copy_(f) for o, f in zip(out, found)]
+        return _given(_copied(getattr(input, name)(*args, **named)), out)
 
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
     copy.__doc__ = f"A copy of what `Tensor.{name}` shows."
@@ -45,31 +50,31 @@ def _copying(name):
 globals().update({f"{name}_copy": _copying(name) for name in _VIEWS})
 
 
-def alias_copy(input):
+def alias_copy(input, *, out=None):
     """A copy."""
-    return _copied(input)
+    return _given(_copied(input), out)
 
 
-def split_copy(input, split_size=0, dim=0):
+def split_copy(input, split_size=0, dim=0, *, out=None):
     """Copies of the parts that `split` shows."""
-    return _copied(input.split(split_size, dim))
+    return _given(_copied(input.split(split_size, dim)), out)
 
 
-def split_with_sizes_copy(input, split_sizes, dim=0):
+def split_with_sizes_copy(input, split_sizes, dim=0, *, out=None):
     """Copies of the parts that `split` shows."""
-    return _copied(input.split(list(split_sizes), dim))
+    return _given(_copied(input.split(list(split_sizes), dim)), out)
 
 
-def slice_copy(input, dim=0, start=None, end=None, step=1):
+def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
     """A copy of a slice along a dimension."""
     part = [slice(None)] * input.dim()
     part[dim] = slice(start, end, step)
-    return _copied(input[tuple(part)])
+    return _given(_copied(input[tuple(part)]), out)
 
 
-def narrow_copy(input, dim, start, length):
+def narrow_copy(input, dim, start, length, *, out=None):
     """A copy of `length` indices of a dimension from `start` on."""
-    return _copied(input.narrow(dim, start, length))
+    return _given(_copied(input.narrow(dim, start, length)), out)
 
 
 def unsafe_chunk(input, chunks, dim=0):

@@ -6,8 +6,8 @@ from ._errors import ShapeError
 from ._tensor import Tensor
 
 _UNARY = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg "
-    "reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero"
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 "
+    "neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero"
 ).split()
 _BINARY = (
     "add sub mul div pow maximum minimum clamp_min clamp_max addcmul addcdiv lerp copy"

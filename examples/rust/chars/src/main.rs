@@ -1,6 +1,6 @@
 //! Learns to write, one character after the other, from a text file; saves what it learned, reads
-//! it back into a new model, and writes: the Rust form of `examples/c/chars.c`, which reads the same
-//! weights. The model is an LSTM of two layers; a character is a byte.
+//! it back into a new model, and writes: the Rust form of `examples/c/chars.c`, which reads the
+//! same weights. The model is an LSTM of two layers; a character is a byte.
 
 mod model;
 mod options;

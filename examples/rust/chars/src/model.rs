@@ -9,7 +9,7 @@ pub const LAYERS: i64 = 2;
 pub const HIDDEN: i64 = 128;
 const FEATURES: i64 = 32;
 
-/// Characters in, i64 `[n, length]`; logits of the characters that follow out, `[n, length, words]`.
+/// Characters in, i64 `[n, length]`; logits of the next characters out, `[n, length, words]`.
 pub struct Chars {
     pub layers: Layer,
 }

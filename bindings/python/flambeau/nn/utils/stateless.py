@@ -2,8 +2,6 @@
 
 import warnings
 
-from ...func import functional_call as _functional_call
-
 __all__ = ["functional_call"]
 
 
@@ -18,6 +16,8 @@ def functional_call(
         FutureWarning,
         stacklevel=2,
     )
-    return _functional_call(
+    from ...func import functional_call as call  # only here: it brings vmap and its trees along
+
+    return call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
     )
