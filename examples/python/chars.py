@@ -122,7 +122,7 @@ def at_least(least, kind=int):
 
 
 def arguments():
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--text", default=ROOT / "README.md", help="what to learn from")
     p.add_argument("--epochs", type=at_least(1), default=30)
     p.add_argument("--batch-size", type=at_least(1), default=16)

@@ -281,6 +281,16 @@ def test_saved_values_may_be_written_where_that_is_allowed(torch, device):
         (slope,) = torch.autograd.grad((once * once).sum(), x, create_graph=True)
         (second,) = torch.autograd.grad(slope.sum(), x)
         assert torch.allclose(second, 4 * (2 * x).exp())
+        entered = []
+
+        def elsewhere():
+            with allow():
+                entered.append(True)
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        assert entered
         with pytest.raises(RuntimeError, match="cannot be nested"), allow():
             pass
         left = x.exp().sum()

@@ -3,6 +3,7 @@
 
 import contextlib
 import functools
+import threading
 
 from .._call import _fast, ffi
 from .._callbacks import DROP, _drop, borrowed, given_away, guarded, keep, value_of
@@ -138,7 +139,7 @@ class _Copies:
         self._kept.clear()
 
 
-_mutation_allowed = False
+_here = threading.local()  # hooks are a thread's own, and so is this
 
 
 @contextlib.contextmanager
@@ -146,14 +147,13 @@ def allow_mutation_on_saved_tensors():
     """Inside, tensors that operations saved for backward may be written in place, and backward uses
     the values from before. Every saved tensor is copied at once, which costs its memory again.
     The backward pass has to be inside too."""
-    global _mutation_allowed
-    if _mutation_allowed:
+    if getattr(_here, "mutation_allowed", False):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     copies = _Copies()
     with saved_tensors_hooks(copies.keep, copies.find):
-        _mutation_allowed = True
+        _here.mutation_allowed = True
         try:
             yield copies
         finally:
             copies.clear()
-            _mutation_allowed = False
+            _here.mutation_allowed = False

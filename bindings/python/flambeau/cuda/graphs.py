@@ -3,7 +3,7 @@ that mention them."""
 
 from .. import _refused
 
-_WHY = "flambeau records no CUDA graphs yet; run the step as it is"
+_WHY = "flambeau records no CUDA graphs; run the step as it is"
 
 CUDAGraph = _refused.kind("torch.cuda", "CUDAGraph", _WHY)
 graph, graph_pool_handle, make_graphed_callables = (
