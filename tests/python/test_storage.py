@@ -42,6 +42,8 @@ def test_from_file(tmp_path):
     made = torch.from_file(str(tmp_path / "new"), shared=True, size=2, dtype=torch.int64)
     assert made.dtype is torch.int64 and (tmp_path / "new").stat().st_size == 16
     assert torch.from_file(str(path), size=0).shape == (0,)
+    with pytest.raises(NotImplementedError, match="memory of the cpu, not of cuda"):
+        torch.from_file(str(path), size=3, device="cuda")
     with pytest.raises(RuntimeError, match="has 24 bytes, and 7 elements"):
         torch.from_file(str(path), size=7)
     with pytest.raises(RuntimeError, match="unable to open file .*No such file"):

@@ -4,10 +4,12 @@ import mmap
 import os
 
 from ._call import _fast, ffi
+from ._errors import UnsupportedError
 from ._factory import from_memory, frombuffer, tensor
 from ._gen import api, ops
 from ._tensor import Tensor
 from ._types import NAMES
+from ._types import device as device_type
 
 
 def _holder(value, dtype, device):
@@ -112,6 +114,10 @@ def from_file(
 ):
     """A 1-d tensor of `size` elements over a file on the cpu, read as they are used. `shared`:
     writes go to the file, which is made or grown to the size; else they stay with the tensor."""
+    if device is not None and device_type(device).type != "cpu":
+        raise UnsupportedError(
+            f"from_file: a file is memory of the cpu, not of {device}; move the result there"
+        )
     dtype = dtype or api.get_default_dtype()
     length = size * dtype.itemsize
     flags = os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY
