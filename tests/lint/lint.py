@@ -55,8 +55,7 @@ def main() -> int:
     faults = (
         formatting.cpp(ROOT, files, fix) + formatting.python(ROOT, fix) + formatting.rust(ROOT, fix)
     )
-    if not fix:
-        faults += layers.check(ROOT, files) + shape.check(ROOT, files)
+    faults += layers.check(ROOT, files) + shape.check(ROOT, files)
     print("\n".join(faults))
     print(
         f"lint: {len(faults)} faults in {len(files)} files"
