@@ -74,7 +74,7 @@ test-torch: ## every row of the op table beside PyTorch: TORCH_PYTHON's, else .v
 
 torch-env: setup ## PyTorch with pip into .venv-torch (some GB), for test-torch
 	@$(VENV)/python -m venv .venv-torch
-	@.venv-torch/bin/python -m pip install --disable-pip-version-check torch numpy
+	@.venv-torch/bin/python -m pip install --disable-pip-version-check torch numpy expecttest
 
 gpu-check: ## on a machine with a GPU: every suite on it, one JSON and a table in build/gpu_check
 	@python3 tests/gpu_check/run.py build/gpu_check

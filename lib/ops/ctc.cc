@@ -228,6 +228,13 @@ Tensor ctc_loss(T log_probs, T targets, T input_lengths, T target_lengths, int64
         "ctc_loss: log_probs must be [T, N, C] or [T, C], got ", log_probs);
   check(is_floating(log_probs.dtype()), Code::dtype, "\"ctc_loss\" not implemented for '",
         name_of(log_probs.dtype()), "'");
+  {
+    const Call c{"ctc_loss", {log_probs}};
+    if (c[0].dtype() != log_probs.dtype()) {  // autocast's; it is off while the call is open
+      return ctc_loss(c[0], targets, input_lengths, target_lengths, blank, reduction,
+                      zero_infinity);
+    }
+  }
   if (is_half(log_probs.dtype())) {
     return to_dtype(ctc_loss(to_dtype(log_probs, Dtype::f32), targets, input_lengths,
                              target_lengths, blank, reduction, zero_infinity),

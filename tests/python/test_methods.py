@@ -218,6 +218,7 @@ def test_repeats_as_a_number_on_any_device(torch, device):
     x = torch.arange(3, device=device)
     assert torch.repeat_interleave(x, repeats=2, output_size=6).tolist() == [0, 0, 1, 1, 2, 2]
     assert x[None].repeat_interleave(2, -1, output_size=6).shape == (1, 6)
+    assert x[None].repeat_interleave(2, axis=0).shape == (2, 3)
     assert torch.repeat_interleave(torch.tensor([1, 0, 2], device=device)).tolist() == [0, 2, 2]
     with pytest.raises(RuntimeError, match="expected output_size 6, got 5"):
         x.repeat_interleave(2, output_size=5)

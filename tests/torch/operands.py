@@ -30,7 +30,9 @@ class Operands:
         if isinstance(value, (list, tuple)):
             taken = [self._taken(v) for v in value]
             return taken if isinstance(value, list) else tuple(taken)
-        if type(value).__name__ in ("Generator", "SymInt"):
+        if type(value).__name__ in ("Generator", "SymInt") or isinstance(
+            value, self.torch.nn.Module
+        ):
             raise Left
         if isinstance(value, self.torch.layout) and value != self.torch.strided:
             raise Left

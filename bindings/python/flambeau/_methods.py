@@ -164,9 +164,10 @@ def _by_steps(shape, strides):
     return order[::-1], unique
 
 
-def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None, axis=None):
     """Every element, or every slice along `dim`, `repeats` times; of one tensor alone the number of
-    each element, as often as the element says."""
+    each element, as often as the element says. `axis` is another name of `dim`."""
+    dim = dim if axis is None else axis
     if isinstance(repeats, int):
         made = _repeat_interleave(input, repeats, dim)
         if output_size is not None and output_size != made.size(dim or 0):
