@@ -62,7 +62,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.entr") FLAM_OUT
  * - returns: the broadcast shape; floating point.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.xlog1py") FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.xlog1py") FLAM_AUTOCAST("cuda=rest") FLAM_OUT
     flam_tensor *flam_xlog1py(const flam_tensor *input, const flam_tensor *other);
 
 /** Hurwitz's zeta function, the sum of `(other + k)^-input` over all k from 0.
@@ -106,7 +106,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammaincc") FLA
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.multigammaln")
-    FLAM_INPLACE FLAM_OUT flam_tensor *flam_mvlgamma(const flam_tensor *input, int64_t p);
+    FLAM_AUTOCAST("cuda=rest") FLAM_INPLACE FLAM_OUT flam_tensor *flam_mvlgamma(
+        const flam_tensor *input, int64_t p);
 
 #ifdef __cplusplus
 }

@@ -108,6 +108,7 @@ inline constexpr CastRow kCastRows[] = {  // by name
     {"multilabel_margin_loss", CastRule::f32, CastRule::f32},
     {"multilabel_soft_margin_loss", CastRule::keep, CastRule::f32},
     {"mv", CastRule::keep, CastRule::lower},
+    {"mvlgamma", CastRule::keep, CastRule::rest},
     {"nanquantile", CastRule::f32, CastRule::keep},
     {"nll_loss", CastRule::f32, CastRule::f32},
     {"norm", CastRule::keep, CastRule::f32},
@@ -143,6 +144,7 @@ inline constexpr CastRow kCastRows[] = {  // by name
     {"vander", CastRule::keep, CastRule::rest},
     {"vdot", CastRule::keep, CastRule::widest},
     {"vstack", CastRule::widest, CastRule::keep},
+    {"xlog1py", CastRule::keep, CastRule::rest},
     {"xlogy", CastRule::keep, CastRule::rest},
 };
 
