@@ -701,6 +701,7 @@ differs(
 differs(
     "(pca_lowrank) (svd_lowrank)",
     "value",
-    "svd",
-    "the signs of singular vectors are free",
+    "svd|qr",
+    "the signs of singular vectors are free, and bases of nearly dependent columns are rounding",
+    always=False,
 )
