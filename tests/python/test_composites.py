@@ -218,3 +218,20 @@ def test_timer():
     assert len(found.times) == len(calls) and found.mean >= min(found.times) and found.iqr >= 0
     with pytest.raises(ValueError, match="Python"):
         benchmark.Timer("f();", language="c++")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda t: t.hann_window(4, pin_memory=True),
+        lambda t: t.arange(3, pin_memory=True),
+        lambda t: t.randint(3, (2,), pin_memory=True),
+        lambda t: t.normal(0.0, 1.0, (2,), pin_memory=True),
+        lambda t: t.ones(2).new_zeros(3, pin_memory=True),
+        lambda t: t.ones(2).new_full((3,), 2.0, pin_memory=True),
+    ],
+)
+def test_memory_is_pinned_where_asked(torch, device, make):
+    if device == "cpu":
+        pytest.skip("pinned memory is for GPUs")
+    assert make(torch).is_pinned()

@@ -51,6 +51,7 @@ class Samples:
         self.found, self.ours, self.theirs = found, ours, theirs
         self.row, self.missing, self.calls = f"({name})", set(), 0
         self.unwritten = any(word in name for word in UNWRITTEN)
+        self.broken = None  # what failed in the comparison itself, and not in a call
 
     def all_of(self, infos):
         for info in infos:
@@ -78,10 +79,18 @@ class Samples:
         try:
             made = Operands(self.theirs.module, *given, slopes)
             args, kwargs = made.given(made(self.theirs, requires_grad=slopes))
-            with recording(self.theirs.module, functools.partial(self.compare, slopes)):
+            with recording(self.theirs.module, functools.partial(self.visit, slopes)):
                 f(*args, **kwargs)
         except Exception:  # operands that are left out, or a call that raised and was compared
-            return
+            if self.broken:
+                raise self.broken from None
+
+    def visit(self, *call):
+        try:
+            self.compare(*call)
+        except Exception as problem:
+            self.broken = problem
+            raise
 
     def compare(self, slopes, function, args, kwargs):
         spelling = spelled(function)

@@ -339,6 +339,7 @@ def arange(
     if any(v is None for v in bounds):
         raise TypeError("arange(): start, end and step must be numbers")
     made = api.arange(*bounds, dtype, device, requires_grad)
+    made = made.pin_memory() if pin_memory else made
     return made if out is None else out.resize_(made.shape).copy_(made)
 
 

@@ -515,6 +515,7 @@ class Tensor(metaclass=_TensorMeta):
             dtype=dtype or self.dtype,
             device=device or self.device,
             requires_grad=requires_grad,
+            pin_memory=pin_memory,
         )
 
     def new_empty(self, *size, dtype=None, device=None, requires_grad=False, **named):
@@ -526,13 +527,14 @@ class Tensor(metaclass=_TensorMeta):
     def new_ones(self, *size, dtype=None, device=None, requires_grad=False, **named):
         return self._new_like(ops.TORCH["ones"], size, dtype, device, requires_grad, **named)
 
-    def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
+    def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, **named):
         return ops.TORCH["full"](
             size,
             fill_value,
             dtype=dtype or self.dtype,
             device=device or self.device,
             requires_grad=requires_grad,
+            **named,
         )
 
     def view_as(self, other):

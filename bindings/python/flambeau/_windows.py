@@ -1,4 +1,5 @@
-"""Windows of signal processing: weights that fade towards both ends of a stretch of samples."""
+"""Windows of signal processing: weights that fade towards both ends of a stretch of samples. Their
+`options` are those of `torch.zeros`."""
 
 from math import pi
 
@@ -6,7 +7,10 @@ from ._functions import get_default_dtype
 from ._gen import ops
 
 
-def _window(n, periodic, dtype, device, requires_grad, weights):
+def _window(
+    n, periodic, weights, *, dtype=None, layout=None, device=None, pin_memory=False,
+    requires_grad=False,
+):  # fmt: skip
     """`weights` of the places 0 to n - 1; a periodic window is a longer one without its end."""
     if n < 0:
         raise RuntimeError(f"window_length must be non-negative, got {n}")
@@ -22,6 +26,7 @@ def _window(n, periodic, dtype, device, requires_grad, weights):
         last = n if periodic else n - 1
         wide = NAMES["float64"]
         made = weights(arange(n, dtype=wide, device=device), last).to(dtype)
+    made = made.pin_memory() if pin_memory else made
     return made.requires_grad_() if requires_grad else made
 
 
@@ -34,48 +39,33 @@ def _cosines(*factors):
     return weights
 
 
-def hann_window(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False,
-    requires_grad=False,
-):  # fmt: skip
+def hann_window(window_length, periodic=True, **options):
     """Hann's window, one turn of a raised cosine."""
-    return _window(window_length, periodic, dtype, device, requires_grad, _cosines(0.5, -0.5))
+    return _window(window_length, periodic, _cosines(0.5, -0.5), **options)
 
 
-def hamming_window(
-    window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None,
-    pin_memory=False, requires_grad=False,
-):  # fmt: skip
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, **options):
     """Hamming's window, `alpha - beta cos`."""
     weights = _cosines(alpha, -beta)
-    return _window(window_length, periodic, dtype, device, requires_grad, weights)
+    return _window(window_length, periodic, weights, **options)
 
 
-def blackman_window(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False,
-    requires_grad=False,
-):  # fmt: skip
+def blackman_window(window_length, periodic=True, **options):
     """Blackman's window, two cosines."""
     weights = _cosines(0.42, -0.5, 0.08)
-    return _window(window_length, periodic, dtype, device, requires_grad, weights)
+    return _window(window_length, periodic, weights, **options)
 
 
-def bartlett_window(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False,
-    requires_grad=False,
-):  # fmt: skip
+def bartlett_window(window_length, periodic=True, **options):
     """Bartlett's window, a triangle."""
 
     def weights(places, last):
         return 1 - (places * (2 / last) - 1).abs()
 
-    return _window(window_length, periodic, dtype, device, requires_grad, weights)
+    return _window(window_length, periodic, weights, **options)
 
 
-def kaiser_window(
-    window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None,
-    pin_memory=False, requires_grad=False,
-):  # fmt: skip
+def kaiser_window(window_length, periodic=True, beta=12.0, **options):
     """Kaiser's window, `i0(beta sqrt(1 - x^2)) / i0(beta)`."""
 
     def weights(places, last):
@@ -83,4 +73,4 @@ def kaiser_window(
         top = x.new_full((), beta).i0()
         return (beta * (1 - x * x).clamp(min=0).sqrt()).i0() / top
 
-    return _window(window_length, periodic, dtype, device, requires_grad, weights)
+    return _window(window_length, periodic, weights, **options)

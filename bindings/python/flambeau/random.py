@@ -154,6 +154,7 @@ def randint(
     made = api.randint(
         int(low), int(high), tuple(size), generator, dtype or NAMES["int64"], device, requires_grad
     )
+    made = made.pin_memory() if pin_memory else made
     return made if out is None else out.copy_(made)
 
 
@@ -189,9 +190,8 @@ def normal(
     if size is not None:
         from ._gen import ops
 
-        made = ops.TORCH["empty"](tuple(size), dtype=dtype, device=device).normal_(
-            mean, std, generator=generator
-        )
+        options = {"dtype": dtype, "device": device, "pin_memory": pin_memory}
+        made = ops.TORCH["empty"](tuple(size), **options).normal_(mean, std, generator=generator)
     else:
         made = api.normal(
             *(_scalar(v) if v.__class__ in _NUMBERS else v for v in (mean, std)), generator
