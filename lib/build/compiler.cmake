@@ -23,8 +23,18 @@ if(FLAM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Paths relative to the checkout, so that two clones share what they compiled; each has
   # a compiler for CUDA of its own, the same one by content.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-               CCACHE_COMPILERCHECK=content ${FLAM_CCACHE})
+               CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=pch_defines,time_macros
+               ${FLAM_CCACHE})
+  # ccache has to see which precompiled header a file took.
+  target_compile_options(flambeau_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   foreach(language C CXX CUDA)
     set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher})
   endforeach()
 endif()
+
+# Parsing the standard library costs a small file more than its own lines. Only what never changes is
+# compiled once for all: a header of the project's own would rebuild everything with each edit.
+set(FLAM_PRECOMPILED <algorithm> <array> <atomic> <cmath> <condition_variable> <cstdint> <cstring>
+                     <functional> <initializer_list> <limits> <memory> <mutex> <numeric>
+                     <optional> <span> <string> <string_view> <thread> <tuple> <type_traits>
+                     <unordered_map> <utility> <vector>)

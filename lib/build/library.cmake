@@ -7,6 +7,7 @@ list(FILTER host_sources EXCLUDE REGEX "\\.kernel\\.cc$|/lib/device/cuda/|/lib/b
 include(lib/build/eigen.cmake)
 add_library(flambeau_host OBJECT ${host_sources})
 target_link_libraries(flambeau_host PRIVATE flambeau_compile)
+target_precompile_headers(flambeau_host PRIVATE ${FLAM_PRECOMPILED})
 
 # Everything of the library as objects: for the library itself, and for tests that reach behind the
 # ABI. Host objects come first (see kernels.cmake).
