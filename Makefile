@@ -38,15 +38,16 @@ test: ## everything: C++, C, Python, Rust, headers, ABI, lint, generated files; 
 	@$(VENV)/python tests/run.py
 
 lint: setup ## layers, file sizes, opening comments, formatting
+	@$(VENV)/python bindings/generate --if-changed
 	@$(VENV)/python tests/lint/lint.py
 
 fmt: setup ## format C++, Python and Rust in place
 	@$(VENV)/python tests/lint/lint.py --fix
 
-gen: setup ## generate shims, bindings and reference from the headers
+gen: setup ## generate shims, bindings and reference from the headers, as each build does
 	@$(VENV)/python bindings/generate
 
-gen-check: setup ## fail where generated files are not current
+gen-check: setup ## fail where a generated file that git keeps is not current
 	@$(VENV)/python bindings/generate --check
 
 size: ## bytes of the library by section, and its largest symbols

@@ -235,7 +235,7 @@ def _group(rust: RustApi, header: str, functions: list[Function]) -> str:
     by_type: dict[str | None, list[Method]] = {}
     for m in methods:
         by_type.setdefault(m.place.type, []).append(m)
-    text = HEADER.format(how=f" from include/flambeau/{header}") + "\nuse super::prelude::*;\n\n"
+    text = HEADER + "\nuse super::prelude::*;\n\n"
     for m in methods:
         if m.options and not m.f.form:
             text += rust_types.options(rust, m.f, m.place, m.options, m.optional)
@@ -261,7 +261,7 @@ def emit(api: Api) -> dict[str, str]:
         if text:
             modules.append(identifier(header.removesuffix(".h")))
             files[f"{FOLDER}/{header.removesuffix('.h')}.rs"] = text
-    text = HEADER.format(how="") + "\nmod prelude {\n    pub(crate) use crate::{call::*, *};\n}\n\n"
+    text = HEADER + "\nmod prelude {\n    pub(crate) use crate::{call::*, *};\n}\n\n"
     for name in ["enums", "handles", "structs", *modules]:
         text += f"mod {name};\n#[allow(unused_imports)]\npub use {name}::*;\n"
     files[f"{FOLDER}/mod.rs"] = text

@@ -73,6 +73,7 @@ class Reader:
         self.enums: list[dict] = []
         self.structs: dict[str, dict] = {}
         self.handles: dict[str, dict] = {}
+        self.scalars: dict[str, str] = {}
         self.functions: list[Function] = []
         self.places: dict[str, tuple[pathlib.Path, int]] = {}  # of types
         self.faults: list[tuple[tuple[str, int], str]] = []
@@ -106,6 +107,7 @@ class Reader:
             list(self.structs.values()),
             list(self.handles.values()),
             functions,
+            self.scalars,
         )
 
     def _raise_faults(self) -> None:
@@ -202,6 +204,7 @@ class Reader:
                 "header": pathlib.Path(c.location.file.name).name,
                 "doc": doc,
                 "callbacks": callbacks,
+                "layout": _layout(underlying, fields),
                 "fields": [
                     {
                         "name": f.spelling,
@@ -213,6 +216,7 @@ class Reader:
                 ],
             }
             return
+        self.scalars[c.spelling] = _spelling(underlying)
         following = [
             e
             for e in cursors
@@ -328,6 +332,15 @@ def _spelling(c_type) -> str:
     if "(*)" in c_type.spelling:
         return c_type.spelling
     return re.sub(r"\s*\*", " *", c_type.spelling).replace("* *", "**")
+
+
+def _layout(record, fields) -> dict:
+    """Where a 64-bit compiler puts the fields: what bindings in other languages have to match."""
+    return {
+        "size": record.get_size(),
+        "align": record.get_align(),
+        "offsets": {f.spelling: record.get_offset(f.spelling) // 8 for f in fields},
+    }
 
 
 def _builtin_headers() -> str:

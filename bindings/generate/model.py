@@ -80,6 +80,7 @@ class Api:
     structs: list[dict]
     handles: list[dict]
     functions: list[Function]
+    scalars: dict[str, str] = dataclasses.field(default_factory=dict)  # typedefs of C's numbers
     include: pathlib.Path | None = None  # all headers, the generated ones too, while emitters run
 
     def to_json(self) -> dict:

@@ -95,7 +95,7 @@ def options(rust: RustApi, f: Function, place: Place, name: str, optional: list[
 
 
 def enums(rust: RustApi) -> str:
-    text = HEADER.format(how="") + "\nuse std::fmt;\n"
+    text = HEADER + "\nuse std::fmt;\n"
     for e in rust.api.enums:
         name, values, names = type_name(e["name"]), "", ""
         for v in e["values"]:
@@ -109,7 +109,7 @@ def enums(rust: RustApi) -> str:
 
 
 def handles(rust: RustApi) -> str:
-    text = HEADER.format(how="") + "\nuse crate::handle::handle;\n\n"
+    text = HEADER + "\nuse crate::handle::handle;\n\n"
     names = {f.name for f in rust.api.functions}
     for h in rust.api.handles:
         c = h["name"]
@@ -123,7 +123,7 @@ def handles(rust: RustApi) -> str:
 
 def structs(rust: RustApi) -> str:
     """Structs of options that C has itself: plain fields, set up by the library's own defaults."""
-    text = HEADER.format(how="") + "\nuse super::prelude::*;\n"
+    text = HEADER + "\nuse super::prelude::*;\n"
     names = {f.name for f in rust.api.functions}
     for s in rust.api.structs:
         if f"{s['name']}_init" not in names:

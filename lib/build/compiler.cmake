@@ -32,8 +32,8 @@ if(FLAM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endforeach()
 endif()
 
-# Parsing the standard library costs a small file more than its own lines. Only what never changes is
-# compiled once for all: a header of the project's own would rebuild everything with each edit.
+# Parsing the standard library costs a small file more than its own lines. Only what never changes
+# is compiled once for all: a header of the project's own would rebuild everything with each edit.
 set(FLAM_PRECOMPILED <algorithm> <array> <atomic> <cmath> <condition_variable> <cstdint> <cstring>
                      <functional> <initializer_list> <limits> <memory> <mutex> <numeric>
                      <optional> <span> <string> <string_view> <thread> <tuple> <type_traits>

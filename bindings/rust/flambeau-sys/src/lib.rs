@@ -1,11 +1,33 @@
 //! The C interface of flambeau as Rust declarations; programs use the crate `flambeau`.
 //!
-//! `ffi.rs` and `link.rs` are bindgen's reading of the headers, `gen/` comes from
-//! `bindings/generate`. With the feature `load` (the default) the functions go through a table that
-//! the first call fills by `dlopen`; with `link` alone they are the library's symbols. Enumerations
-//! are integers: a newer library may know more of them.
+//! `ffi.rs` and `gen/` are generated from the headers by `bindings/generate`. With the feature
+//! `load` (the default) the functions go through a table that the first call fills by `dlopen`;
+//! with `link` alone they are the library's symbols. Enumerations are integers: a newer library may
+//! know more of them.
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
+
+/// A test that every struct has the size, and every field the offset, that a C compiler gives it.
+#[cfg(test)]
+macro_rules! layouts {
+    ($($name:ident: $size:literal, $align:literal; $($field:ident $offset:literal),*;)*) => {
+        #[test]
+        fn layouts() {
+            $(
+                assert_eq!(std::mem::size_of::<$name>(), $size, stringify!($name));
+                assert_eq!(std::mem::align_of::<$name>(), $align, stringify!($name));
+                let place = std::mem::MaybeUninit::<$name>::uninit();
+                let start = place.as_ptr();
+                $(
+                    // SAFETY: only the address is taken; nothing uninitialised is read.
+                    let field = unsafe { std::ptr::addr_of!((*start).$field) };
+                    let found = field as usize - start as usize;
+                    assert_eq!(found, $offset, "{}::{}", stringify!($name), stringify!($field));
+                )*
+            )*
+        }
+    };
+}
 
 #[rustfmt::skip]
 mod ffi;
@@ -27,9 +49,6 @@ mod load;
 pub use load::{load, *};
 
 #[cfg(all(feature = "link", not(feature = "load")))]
-#[rustfmt::skip]
-mod link;
-#[cfg(all(feature = "link", not(feature = "load")))]
 mod linked;
 #[cfg(all(feature = "link", not(feature = "load")))]
-pub use {link::*, linked::load};
+pub use {linked::load, linked::symbols::*};

@@ -6,6 +6,22 @@ use crate::{
     flam_error_clear, flam_version, flam_version_require, refused::Refused, FLAM_OK, VERSION,
 };
 
+/// The library's functions as the linker finds them.
+pub mod symbols {
+    use crate::ffi::*;
+    use std::os::raw::{c_char, c_void};
+
+    macro_rules! functions {
+        ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+            extern "C" {
+                $(pub fn $name($($arg: $type),*) $(-> $result)?;)*
+            }
+        };
+    }
+
+    include!("gen/functions.rs");
+}
+
 static CHECKED: Once = Once::new();
 static mut PROBLEM: Option<Refused> = None;
 

@@ -160,24 +160,7 @@ macro_rules! functions {
                 (table().$name)($($arg),*)
             }
         )*
-
-        /// The table and bindgen read the same headers: their signatures agree, or this does not
-        /// compile.
-        #[cfg(test)]
-        #[allow(dead_code)]
-        mod agreement {
-            use super::*;
-            fn signatures() {
-                $(let _: unsafe extern "C" fn($($type),*) $(-> $result)? = link::$name;)*
-            }
-        }
     };
 }
-
-#[cfg(test)]
-#[allow(dead_code)]
-#[rustfmt::skip]
-#[path = "link.rs"]
-mod link;
 
 include!("gen/functions.rs");

@@ -1,1 +1,0 @@
-"""What the generator writes: nothing here is edited by hand."""
