@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import importlib
 import importlib.metadata
-import json
 import os
 import pathlib
 import re
@@ -73,7 +72,7 @@ def outputs() -> dict[str, str]:
         api = headers.read(ROOT / "include")
     except headers.HeaderError as e:
         sys.exit(f"{e}\n{len(str(e).splitlines())} faults in the headers; nothing was written")
-    files = {"bindings/api.json": json.dumps(api.to_json(), indent=1) + "\n"}
+    files: dict[str, str] = {}
     with current_headers(emit_headers.emit(api)) as api.include:
         for path in sorted(HERE.glob("emit_*.py")):
             for name, text in importlib.import_module(path.stem).emit(api).items():

@@ -1,4 +1,4 @@
-"""Emits the C sources of the two CFFI API-mode modules from api.json.
+"""Emits the C sources of the two CFFI API-mode modules.
 
 `_flambeau_fast` keeps the GIL (calls that return at once; dropping it costs 60 ns),
 `_flambeau_blocking` drops it (FLAM_BLOCKS). The second includes the first, so that handles made by

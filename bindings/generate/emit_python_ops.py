@@ -1,4 +1,4 @@
-"""Emits `flambeau._gen.ops`: torch's spellings of the operations, from api.json.
+"""Emits `flambeau._gen.ops`: torch's spellings of the operations.
 
 Every C function with a spelling becomes one plain function with torch's parameter names. Its body
 tries the direct call first and leaves numbers, NumPy scalars and mistakes to `_slow`, so that the

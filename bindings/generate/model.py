@@ -1,4 +1,4 @@
-"""What the headers say, as data: the classes behind api.json and the kinds a type falls into."""
+"""What the headers say, as data: classes, and the kinds a type falls into."""
 
 from __future__ import annotations
 

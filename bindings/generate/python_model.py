@@ -1,4 +1,4 @@
-"""What api.json's functions look like from Python: parameters, defaults, conversions, signatures.
+"""What the headers' functions look like from Python: parameters, defaults, conversions, signatures.
 
 Shared by the emitters of the thin API, of torch's spellings and of the stubs, so that all three
 agree. Everything follows from parameter kinds; no function is known by name."""
@@ -63,7 +63,7 @@ class Function:
 
 
 class Api:
-    """What api.json holds, with each function turned into its Python shape."""
+    """What the headers hold, with each function turned into its Python shape."""
 
     def __init__(self, raw):
         self.raw = raw

@@ -2780,7 +2780,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_igammac_out(const flam_tensor *input
 /** In-place form of `flam_mvlgamma`: logarithm of the multivariate gamma function of dimension
  * `p`.
  *
- * - `input`: any shape and dtype.
+ * - `input`: any shape; any dtype but bool.
  * - `p`: the dimension, at least 1.
  * - returns: `input`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
@@ -2789,7 +2789,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mvlgamma_(flam_tensor *input, int64_
 
 /** `flam_mvlgamma` into an existing tensor.
  *
- * - `input`: any shape and dtype.
+ * - `input`: any shape; any dtype but bool.
  * - `p`: the dimension, at least 1.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out`, another handle to the same tensor.

@@ -100,7 +100,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammaincc") FLA
 
 /** Logarithm of the multivariate gamma function of dimension `p`.
  *
- * - `input`: any shape and dtype.
+ * - `input`: any shape; any dtype but bool.
  * - `p`: the dimension, at least 1.
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.

@@ -64,7 +64,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
 
 /** The greatest or least elements along a dimension, in order, and where they were.
  *
- * - `input`: any shape and dtype.
+ * - `input`: any shape; any dtype but bool.
  * - `k`: how many; at most the size of `dim`.
  * - `dim`: the dimension to search; default -1.
  * - `largest`: whether the greatest are wanted; default true.

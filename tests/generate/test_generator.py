@@ -56,7 +56,7 @@ def test_generation_from_nothing_gives_the_committed_files(copy):
     (copy / "lib/capi/exports.map").unlink()
     for name in ("flambeau.h", "derived.h", "load.h"):
         (copy / "include" / "flambeau" / name).unlink()
-    (copy / "bindings" / "api.json").unlink()
+    (copy / "bindings" / "api.jsonl").unlink()
     first = generate(copy, seed="1")
     second = generate(copy, "--check", seed="2")
     assert first.returncode == 0, first.stderr

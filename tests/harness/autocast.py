@@ -1,7 +1,7 @@
 """What autocast makes of every op: the calls, which run with PyTorch and with flambeau alike, and
 the recording of PyTorch's answers.
 
-    python tests/harness/autocast.py        with an interpreter that has PyTorch 2.15
+    python -m tests.harness.autocast        with an interpreter that has PyTorch 2.15
 
 writes tests/golden/autocast.json: by op and kind of device, for autocast to each lower dtype, the
 result dtypes of operands that are all float32, all lower, and lower with float32; and the names
@@ -13,6 +13,8 @@ import contextlib
 import json
 import pathlib
 import sys
+
+from . import ledger
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "autocast.json"
@@ -270,12 +272,7 @@ class Maker:
 
 def functions():
     """Ops of the header that have a name in torch."""
-    schema = json.loads((ROOT / "bindings" / "api.json").read_text())["functions"]
-    return {
-        f["name"].removeprefix("flam_"): f
-        for f in schema
-        if f["namespace"] == "ops" and not f["form"] and f["torch"]
-    }
+    return {name: f for name, f in ledger.ops().items() if f["torch"]}
 
 
 def call_of(name, function, torch):
@@ -290,10 +287,7 @@ def call_of(name, function, torch):
             resolved = getattr(resolved, part)
     if name in CALLS:
         return lambda m: CALLS[name](resolved, m)
-    count = sum(
-        p["kind"] == "tensor" and not p["nullable"] and p["default"] is None
-        for p in function["params"]
-    )
+    count = sum(p["kind"] == "tensor" and not p.get("optional") for p in function["operands"])
     return (lambda m: resolved(*[m.t(3, 4) for _ in range(count)])) if count else None
 
 

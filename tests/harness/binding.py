@@ -1,20 +1,10 @@
-"""The library through its Python binding, by C names, which api.json maps to those of torch."""
-
-import functools
-import json
-import pathlib
+"""The library through its Python binding, by C names, which the ledger maps to those of torch."""
 
 import flambeau
 import numpy as np
 from flambeau._gen import api
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-@functools.cache
-def functions():
-    schema = json.loads((ROOT / "bindings" / "api.json").read_text())["functions"]
-    return {f["name"].removeprefix("flam_"): f for f in schema if f["namespace"] == "ops"}
+from . import ledger
 
 
 def _lookup(spelling):
@@ -29,22 +19,20 @@ def _lookup(spelling):
 
 def function(name):
     """The Python function of an op, under the first of its torch names or else its own."""
-    spellings = functions()[name]["torch"]
+    spellings = ledger.ops()[name]["torch"]
     return _lookup(spellings[0]) if spellings else getattr(api, name)
 
 
 def inplace(name):
     """The in-place method, or None where the header derives none."""
-    form = functions().get(name + "_")
-    if not form or form["form"] != "inplace":
-        return None
-    spelling = next((s for s in form["torch"] if s.startswith("Tensor.")), None)
+    spellings = ledger.in_place(ledger.ops()[name])
+    spelling = next((s for s in spellings if s.startswith("Tensor.")), None)
     return _lookup(spelling) if spelling else None
 
 
 def has_out(name):
-    form = functions().get(name + "_out")
-    return bool(form) and any(s.startswith("torch.") for s in functions()[name]["torch"])
+    row = ledger.ops()[name]
+    return "out" in row["forms"] and any(s.startswith("torch.") for s in row["torch"])
 
 
 def tensor(array, dtype, device="cpu", requires_grad=False):

@@ -5,7 +5,7 @@ a seed fixes. Seeds are fixed, so that a test of one build always says the same.
 import flambeau
 import numpy as np
 
-from . import binding
+from . import binding, ledger
 from .cases import SEED, same, tensors_of
 
 # The sample's distance from a continuous law, times the root of its size, is above this once in
@@ -21,7 +21,7 @@ def check(case, got, device):
     case.row.law(*[binding.array(t) for t in tensors_of(got)], *case.arrays, **case.options)
     for t in tensors_of(got):
         assert str(t.device) == device
-    if "generator" in [p["name"] for p in binding.functions()[case.row.name]["params"]]:
+    if "generator" in ledger.names(ledger.ops()[case.row.name]):
         generator = flambeau.Generator(device)
         generator.manual_seed(SEED)
         own = case.call(case.on(device), device, generator=generator)

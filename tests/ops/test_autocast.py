@@ -44,7 +44,7 @@ def test_what_torch_has_a_rule_for_has_one_here(name):
         ruled = RULED_AS.get(name, name) in GOLDEN["ruled"][kind]
         assert kind in rules or not ruled, (
             f"flam_{name}: PyTorch has a rule for it on {kind}: add FLAM_AUTOCAST to its "
-            "declaration, and run tests/harness/autocast.py with PyTorch"
+            "declaration, and run tests.harness.autocast with PyTorch"
         )
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from test_ops import NAMES
 
-from tests.harness import checks, derivatives, faults, sharing
+from tests.harness import checks, derivatives, faults, ledger, sharing
 from tests.harness.cases import big_samples
-from tests.harness.table import ROWS
+from tests.harness.table import FLOATS, INTS, ROWS
 
 
 def test_tables_were_loaded():
@@ -139,3 +139,37 @@ def test_memory_that_a_failure_leaves_behind_is_found(device):
 def test_an_operand_that_a_failure_changes_is_found(device):
     with pytest.raises(AssertionError, match="allocation . failed, and an operand changed"):
         faults.failing_allocations(broken("exp", call=lambda x: x.add_(1).exp()), device)
+
+
+def dtypes_of(kinds):
+    """The dtypes that the ledger's words mean."""
+    groups = {"floating": FLOATS, "integral": INTS, "bool": ("bool",)}
+    short = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint"}
+    meant = set()
+    for word in kinds:
+        letters = word.rstrip("0123456789")
+        meant |= set(groups.get(word) or [short[letters] + word[len(letters) :]])
+    return meant
+
+
+# Refused only where all operands have this dtype, which a ledger of single operands cannot say.
+TOGETHER = {"pow": {"bool"}, "addcdiv": {"int64"}}
+
+
+def test_the_ledger_names_the_dtypes_that_are_taken():
+    """Nothing that a row computes is missing from the ledger, nothing that it refuses is there."""
+    checked, wrong = 0, []
+    for row in ROWS.values():
+        operands = [p for p in ledger.ops()[row.name]["operands"] if p["kind"] == "tensor"]
+        fixed = not row.samples[0] or row.samples[0][0].dtype is not None
+        kinds = operands[0].get("dtypes") if operands else None
+        if not kinds or fixed or row.call or row.arrange or kinds[0].startswith("="):
+            continue
+        checked += 1
+        taken = dtypes_of(kinds)
+        if missing := set(row.dtypes) - taken:
+            wrong.append(f"{row.name} takes {sorted(missing)}")
+        if refused := set(row.bad) & taken - TOGETHER.get(row.name, set()):
+            wrong.append(f"{row.name} refuses {sorted(refused)}")
+    assert checked > 200
+    assert not wrong, f"the header's words on dtypes are not true: {wrong}"

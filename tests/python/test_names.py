@@ -4,11 +4,12 @@ has a row in the op table, or a test of this folder names it."""
 import ast
 import importlib
 import inspect
-import json
 import pathlib
 import re
 
 import pytest
+
+from tests.harness import ledger
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LISTS = "seeds", "first", "second"
@@ -67,8 +68,7 @@ def test_resolves(torch, name):
 
 def in_the_op_table():
     """Spellings of operations; tests/ops/test_table.py sees to it that each has a row."""
-    functions = json.loads((ROOT / "bindings" / "api.json").read_text())["functions"]
-    return {spelling for f in functions if f["namespace"] == "ops" for spelling in f["torch"]}
+    return {s for f in ledger.ops().values() for s in [*f["torch"], *ledger.in_place(f)]}
 
 
 def texts_of_tests():

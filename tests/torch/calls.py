@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.harness import binding
+from tests.harness import binding, ledger
 from tests.harness.cases import Case, cases, changes_operand, samples
 from tests.harness.table import ALL, EPS, FLOATS, Row, listed
 
@@ -39,8 +39,7 @@ class Call:
 
 def parameters(name):
     """The header's names of the operands and options, in order, and which are operands."""
-    shown = [p for p in binding.functions()[name]["params"] if not p["count_of"]]
-    shown = [p for p in shown if p["kind"] != "out"]
+    shown = ledger.parameters(ledger.ops()[name])
     return [p["name"] for p in shown], [p["name"] for p in shown if p["kind"] == "tensor"]
 
 
@@ -112,19 +111,16 @@ def forms(row):
     """Plain forms, then those that change an operand."""
     if row.call:
         return [Form(row, "call", changes=changes_operand(row))]
-    f = binding.functions()
-    plain = [Form(row, s, changes=changes_operand(row)) for s in f[row.name]["torch"]]
-    in_place = f.get(row.name + "_", {"form": None})
-    if in_place["form"] == "inplace":
-        plain += [Form(row, s, changes=True) for s in in_place["torch"]]
-    return plain
+    listed = ledger.ops()[row.name]
+    plain = [Form(row, s, changes=changes_operand(row)) for s in listed["torch"]]
+    return plain + [Form(row, s, changes=True) for s in ledger.in_place(listed)]
 
 
 def keyword_forms(row):
     """Operands by the header's names, for a function and for a method."""
-    if row.call or not binding.functions()[row.name]["torch"]:
+    spellings = ledger.ops()[row.name]["torch"]
+    if row.call or not spellings:
         return []
-    spellings = binding.functions()[row.name]["torch"]
     kinds = {s.startswith("Tensor."): s for s in reversed(spellings)}
     unnamed = row.arrange is listed or "from" in parameters(row.name)[0]  # no keyword of Python's
     return [] if unnamed else [Form(row, s, keywords=True) for s in kinds.values()]
@@ -197,7 +193,7 @@ def with_out(row):
     """out= of the right kind, of another shape, and of other dtypes."""
     if row.call or not binding.has_out(row.name):
         return
-    spelling = next(s for s in binding.functions()[row.name]["torch"] if s.startswith("torch."))
+    spelling = next(s for s in ledger.ops()[row.name]["torch"] if s.startswith("torch."))
     form = Form(row, spelling)
     for case in cases(row, row.dtypes[0]):
         for dtype, shape in [
