@@ -91,7 +91,7 @@ def c_source(ffi):
 
 
 def emit(api):
-    raw = Api(api.to_json()).raw
+    raw = Api(api.raw).raw
     headers = sorted({f["header"] for f in raw["functions"]} | {"derived.h"})
     pointers = [
         f'extern "Python" {result} {name}({arguments});'

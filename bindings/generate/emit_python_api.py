@@ -105,7 +105,7 @@ def plain(p):
 
 
 def emit(api):
-    api = Api(api.to_json())
+    api = Api(api.raw)
     classes = handle_classes(api)
     wrappers = {f"_wrap_{n}" for n in classes}
     parts = [HEAD]

@@ -328,4 +328,4 @@ class Emitter:
 
 
 def emit(api):
-    return {"bindings/python/flambeau/_gen/ops.py": Emitter(Api(api.to_json())).module()}
+    return {"bindings/python/flambeau/_gen/ops.py": Emitter(Api(api.raw)).module()}

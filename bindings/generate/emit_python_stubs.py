@@ -129,7 +129,7 @@ ALIASES = "\n_bool = bool\n_float = float\n_int = int\n\n"
 
 
 def emit(api):
-    api = Api(api.to_json())
+    api = Api(api.raw)
     folder = "bindings/python/flambeau/"
     torch = (
         HEAD.format(up=".")

@@ -88,7 +88,9 @@ class Reader:
             re.search(rf"FLAM_VERSION_{part} (\d+)", text)[1]
             for part in ("MAJOR", "MINOR", "PATCH")
         )
-        parsed = [self._header(folder / name) for name in ["common.h", *names]]
+        paths = [folder / name for name in ["common.h", *names]]
+        declared = self._parse(paths)
+        parsed = [(p, self._namespace(p), declared[str(p)]) for p in paths]
         self._raise_faults()  # C that does not compile: further faults would only follow from it
         for _, _, cursors in parsed:
             for c in cursors:
@@ -149,10 +151,8 @@ class Reader:
         name = str(path.relative_to(self.include.parent))
         self.faults.append(((name, line), f"{name}:{line}: {text}"))
 
-    def _header(self, path: pathlib.Path) -> tuple[pathlib.Path, str | None, list]:
-        """Its path, its namespace and what it declares itself."""
-        source = path.read_text()
-        opening = source.split("*/")[0]
+    def _namespace(self, path: pathlib.Path) -> str | None:
+        opening = path.read_text().split("*/")[0]
         match = re.search(r"\* namespace: (\w+)", opening)
         namespace = match[1] if match else None
         if namespace not in ("ops", "capi") and path.name != "common.h":
@@ -161,8 +161,14 @@ class Reader:
                 1,
                 "the opening comment lacks a line ` * namespace: ops` or ` * namespace: capi`",
             )
+        return namespace
+
+    def _parse(self, paths: list[pathlib.Path]) -> dict[str, list]:
+        """What each header declares itself. They are parsed together, once: that each stands alone
+        is what tests/headers sees to."""
+        all_of_them = "".join(f'#include "{path}"\n' for path in paths)
         unit = clang.Index.create().parse(
-            str(path),
+            "all.h",
             args=[
                 "-x",
                 "c",
@@ -171,21 +177,21 @@ class Reader:
                 f"-I{_builtin_headers()}",
                 "-DFLAM_GENERATE",
             ],
+            unsaved_files=[("all.h", all_of_them)],
         )
         for d in unit.diagnostics:
             if d.severity >= clang.Diagnostic.Error:
-                place = pathlib.Path(d.location.file.name) if d.location.file else path
+                place = pathlib.Path(d.location.file.name) if d.location.file else paths[0]
                 self._fault(
-                    place if place.is_relative_to(self.include) else path,
+                    place if place.is_relative_to(self.include) else paths[0],
                     d.location.line,
                     d.spelling,
                 )
-        cursors = [
-            c
-            for c in unit.cursor.get_children()
-            if c.location.file and pathlib.Path(c.location.file.name).resolve() == path.resolve()
-        ]
-        return path, namespace, cursors
+        declared: dict[str, list] = {str(path): [] for path in paths}
+        for c in unit.cursor.get_children():
+            if c.location.file and c.location.file.name in declared:
+                declared[c.location.file.name].append(c)
+        return declared
 
     def _typedef(self, c, cursors) -> None:
         self.places[c.spelling] = (pathlib.Path(c.location.file.name), c.location.line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import pathlib
 import re
 
@@ -83,7 +84,9 @@ class Api:
     scalars: dict[str, str] = dataclasses.field(default_factory=dict)  # typedefs of C's numbers
     include: pathlib.Path | None = None  # all headers, the generated ones too, while emitters run
 
-    def to_json(self) -> dict:
+    @functools.cached_property
+    def raw(self) -> dict:
+        """The same as dictionaries and lists."""
         data = dataclasses.asdict(self)
         del data["include"]
         for f in data["functions"]:
