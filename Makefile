@@ -12,7 +12,7 @@ BUILD := lib/build/build.sh
 VENV := .venv/bin
 
 .PHONY: help doctor build demo test lint fmt gen gen-check size asan tsan bench test-torch torch-env gpu-check install \
-        wheel setup clean distclean
+        dist wheel setup clean distclean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ gpu-check: ## on a machine with a GPU: every suite on it, one JSON and a table i
 install: ## library, headers, CMake package and pkg-config file into PREFIX (/usr/local)
 	@$(BUILD) $(PRESET) $(CUDA) flambeau
 	@$(VENV)/cmake --install build/$$(cat build/preset) --prefix $(PREFIX)
+
+dist: setup ## the sources for users, who need no generator: the C archive and the sdist, into dist/
+	@$(VENV)/python lib/build/dist.py dist
+	@PATH=$(CURDIR)/$(VENV):$$PATH $(VENV)/python -m build --sdist -nx --outdir dist .
 
 wheel: setup ## the Python wheel, into dist/
 	@$(VENV)/python -m build --wheel --outdir dist .

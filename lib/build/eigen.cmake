@@ -2,10 +2,13 @@
 # among the pinned tools and the wheel's build requirements, or the system's (apt package
 # libeigen3-dev). It counts as a system's, so that its warnings are not errors.
 
-find_package(Python COMPONENTS Interpreter REQUIRED)
-set(print_folders "import sys\nfor p in sys.path: print(p + '/cmeel.prefix/include/eigen3')")
-execute_process(COMMAND ${Python_EXECUTABLE} -c "${print_folders}" OUTPUT_VARIABLE eigen_folders
-                OUTPUT_STRIP_TRAILING_WHITESPACE)
+find_package(Python COMPONENTS Interpreter)
+set(eigen_folders)
+if(Python_Interpreter_FOUND)
+  set(print_folders "import sys\nfor p in sys.path: print(p + '/cmeel.prefix/include/eigen3')")
+  execute_process(COMMAND ${Python_EXECUTABLE} -c "${print_folders}" OUTPUT_VARIABLE eigen_folders
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
 string(REPLACE "\n" ";" eigen_folders "${eigen_folders}")
 find_path(FLAM_EIGEN Eigen/Core HINTS ${eigen_folders} PATH_SUFFIXES eigen3)
 if(NOT FLAM_EIGEN)

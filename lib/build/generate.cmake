@@ -10,7 +10,8 @@ if(EXISTS ${generator}/__main__.py)
     set(Python_EXECUTABLE ${python})
   endif()
   find_package(Python REQUIRED COMPONENTS Interpreter)
-  file(GLOB inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/flambeau/*.h ${generator}/*.py)
+  file(GLOB inputs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/flambeau/*.h ${generator}/*.*
+       ${PROJECT_SOURCE_DIR}/bindings/python/flambeau/_errors.py)
   list(FILTER inputs EXCLUDE REGEX "/(flambeau|derived|load)\\.h$")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${inputs})
   execute_process(COMMAND ${Python_EXECUTABLE} ${generator} --if-changed

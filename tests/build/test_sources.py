@@ -1,0 +1,88 @@
+"""The archives made for users hold the generated files, and build without the generator."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "lib/build"))
+import dist  # noqa: E402
+
+GENERATED = ("lib/capi/gen/binary.cc", "lib/capi/gen/targets.h", "lib/ops/gen/ops.h")
+PYTHON = ("bindings/python/gen/_flambeau_fast.c", "bindings/python/flambeau/_gen/ops.py")
+
+
+TOOLS = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
+def run(*command, cwd=ROOT):
+    command = [str(c) for c in command]
+    env = os.environ | {"PATH": TOOLS}
+    result = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env)
+    assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """The C archive, unpacked."""
+    folder = tmp_path_factory.mktemp("dist")
+    packed = dist.write(folder)
+    shutil.unpack_archive(packed, folder)
+    return folder / packed.name.removesuffix(".tar.gz")
+
+
+def test_the_c_archive_has_all_that_the_library_is_made_of(archive):
+    assert all((archive / name).is_file() for name in GENERATED)
+    for folder in ("include", "lib"):
+        here = {
+            p.relative_to(ROOT) for p in (ROOT / folder).rglob("*.[ch]*") if p.suffix != ".cmake"
+        }
+        tracked = {pathlib.Path(n) for n in dist.git("ls-files", folder).splitlines()}
+        for path in here & tracked:
+            assert (archive / path).is_file(), path
+    assert not (archive / "bindings").exists() and not (archive / "tests").exists()
+
+
+def test_the_c_archive_is_the_same_again(tmp_path):
+    first = dist.write(tmp_path / "a").read_bytes()
+    assert dist.write(tmp_path / "b").read_bytes() == first
+
+
+def test_the_c_archive_builds_without_python(archive, tmp_path):
+    """Configures, and compiles a file that was generated."""
+    caches = [p.read_text() for p in ROOT.glob("build/*/CMakeCache.txt")]
+    eigen = re.search(r"^FLAM_EIGEN:PATH=(.*)$", "".join(caches), re.MULTILINE)
+    if not eigen:
+        pytest.skip("no build of this checkout says where Eigen is: make build")
+    run(
+        *("cmake", "-S", archive, "-B", tmp_path, "-G", "Ninja", "-DCMAKE_CXX_FLAGS=-O0"),
+        *("-DCMAKE_DISABLE_FIND_PACKAGE_Python=ON", f"-DFLAM_EIGEN={eigen[1]}"),
+    )
+    run("ninja", "-C", tmp_path, "CMakeFiles/flambeau_host.dir/lib/capi/gen/io.cc.o")
+
+
+def test_the_sdist_has_the_generated_files_and_no_generator(tmp_path):
+    run(sys.executable, "-m", "build", "--sdist", "-nx", "--outdir", tmp_path, ROOT)
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as f:
+        names = {name.partition("/")[2] for name in f.getnames()}
+    assert {*GENERATED, *PYTHON, "CMakeLists.txt", "lib/capi/exports.map"} <= names
+    unwanted = ("tests/", "bindings/generate", "bindings/rust", "build/", ".venv")
+    assert not [n for n in names if n.startswith(unwanted) or n.endswith(".pyc")]
+
+
+@pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is not there")
+@pytest.mark.parametrize("crate", ["flambeau-sys", "flambeau"])
+def test_the_crates_have_the_generated_files(crate):
+    folder = ROOT / "bindings/rust" / crate
+    listed = run("cargo", "package", "--list", "--allow-dirty", "--offline", cwd=folder).split()
+    here = {str(p.relative_to(folder)) for p in (folder / "src").rglob("*.rs")}
+    assert here <= set(listed)
+    assert any("/gen/" in name for name in here)
