@@ -8,7 +8,7 @@ import pytest
 from test_ops import NAMES
 
 from tests.harness import checks, derivatives, faults, ledger, sharing
-from tests.harness.cases import big_samples
+from tests.harness.cases import big_samples, cases, function
 from tests.harness.table import FLOATS, INTS, ROWS
 
 
@@ -173,3 +173,37 @@ def test_the_ledger_names_the_dtypes_that_are_taken():
             wrong.append(f"{row.name} refuses {sorted(refused)}")
     assert checked > 200
     assert not wrong, f"the header's words on dtypes are not true: {wrong}"
+
+
+def outside(interval, integral):
+    """Numbers on both sides of `[0, 1)`, as close to it as the kind of number lets them be."""
+    low, high = (float(end) for end in interval[1:-1].split(", "))
+    step = 1 if integral else 0.25
+    if low != -np.inf:
+        yield low if interval[0] == "(" else low - step
+    if high != np.inf:
+        yield high if interval[-1] == ")" else high + step
+
+
+def bounded():
+    for row in ROWS.values():
+        for option in ledger.parameters(ledger.ops()[row.name]):
+            integral = option["kind"] in ("int", "size", "ints")
+            for number in outside(option["range"], integral) if "range" in option else ():
+                yield row, option["name"], int(number) if integral else number
+
+
+def test_what_is_outside_of_the_ledgers_range_is_refused(device):
+    """Words like `at least 1` in a header are true, and it is the call that says so."""
+    checked, taken = 0, []
+    for row, name, number in bounded():
+        case = next(iter(cases(row, row.dtypes[0])))
+        checked += 1
+        try:
+            function(row)(*case.on(device), **{**case.keywords(device), name: number})
+        except (RuntimeError, ValueError, IndexError) as refusal:
+            assert str(refusal)
+        else:
+            taken.append(f"{row.name}: {name}={number}")
+    assert checked > 20
+    assert not taken, taken
