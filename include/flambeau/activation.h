@@ -287,7 +287,7 @@ FLAM_API FLAM_SINCE(0, 1)
 /** Softmax of logits with Gumbel noise: a sample of one of the classes that can be differentiated.
  *
  * - `input`: any shape; floating point.
- * - `tau`: temperature, above 0; default 1.
+ * - `tau`: temperature, the smaller the nearer to one-hot; default 1.
  * - `hard`: whether the result is one-hot, with the gradient of the soft one; default false.
  * - `eps`: has no effect; default 1e-10.
  * - `dim`: the dimension of the classes; default -1.
