@@ -1,8 +1,8 @@
 """The safe Rust crate: methods and functions, options, enumerations and handles.
 
-Where C has defaults, `f` takes what is needed and `f_with` the rest as well: one or two more
-arguments in place, more of them as a struct with `Default`. An in-place form gives its receiver
-back.
+Where C has defaults, `f` takes what is needed and `f_with` the rest as well: first tensors and
+other objects, then what says how, one option in place and more as a struct with builders. An
+in-place form gives its receiver back.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import rust_docs
 import rust_types
 from emit_rust_ffi import HEADER, identifier, rust_type
 from model import Api, Function, Param, pointee
-from rust_model import Argument, RustApi, argument, camel, type_name
+from rust_model import Argument, RustApi, argument, field, is_option, namespace, type_name
 
+OPTIONS = "options_of"
 FOLDER = "bindings/rust/flambeau/src/gen"
-IN_PLACE = 3  # from so many optional parameters on, they are a struct
+IN_PLACE = 2  # so many options are a struct
 
 
 class Method:
@@ -24,6 +25,7 @@ class Method:
 
     def __init__(self, rust: RustApi, f: Function):
         self.rust, self.f, self.place = rust, f, rust.places[f.name]
+        self.c_struct = getattr(f, "options", None)
         self.outs = [p for p in f.params if p.kind == "out"]
         self.receiver = f.params[0] if self.place.method else None
         visible = [
@@ -31,9 +33,11 @@ class Method:
         ]
         self.arguments = [argument(rust, f, p) for p in visible]
         self.needed = [a for a in self.arguments if a.default is None]
-        self.optional = [a for a in self.arguments if a.default is not None]
-        base = (f.base or f.name).removeprefix("flam_").removesuffix("_new")
-        self.options = camel(base) + "Options" if len(self.optional) >= IN_PLACE else None
+        chosen = [a for a in self.arguments if a.default is not None and is_option(a.param)]
+        self.extra = [a for a in self.arguments if a.default is not None and not is_option(a.param)]
+        self.options = rust.options_path(f) if self.c_struct or len(chosen) >= IN_PLACE else None
+        self.fields = [field(a) for a in chosen] if self.options else []
+        self.extra += [] if self.options else chosen
         self.chains = (
             self.receiver is not None
             and self.receiver.mutable
@@ -44,12 +48,13 @@ class Method:
     def text(self) -> str:
         indent = "    " if self.place.type else ""
         name = self.place.name
-        if not self.optional:
+        if not self.extra and not self.options:
             return self._function(name, self.needed, self._body(), None, indent)
         full = f"{name[:-1]}_with_" if name.endswith("_") else f"{name}_with"
-        short = self._forward(full.removeprefix("r#"))
+        full = full.removeprefix("r#")
+        short = self._forward(full)
         return self._function(name, self.needed, short, None, indent) + self._function(
-            full.removeprefix("r#"), self.needed + self.optional, self._body(), self.options, indent
+            full, self.needed + self.extra, self._body(), self.options, indent
         )
 
     def _function(
@@ -60,11 +65,9 @@ class Method:
         options: str | None,
         indent: str,
     ) -> str:
-        shown = [a for a in arguments if not (options and a.default is not None)]
-        parts = [f"{a.name}: {a.type}" for a in shown]
+        parts = [f"{a.name}: {a.type}" for a in arguments]
         if options:
-            life = "<'_>" if rust_types.borrows(self.optional) else ""
-            parts.append(f"options: {options}{life}")
+            parts.append(f"options: {options}")
         if self.receiver is not None:
             by_value = self.receiver.kind == "device"
             unique = self.receiver.mutable and self.receiver.kind in ("tensor", "handle")
@@ -99,11 +102,8 @@ class Method:
         )
 
     def _forward(self, full: str) -> list[str]:
-        given = [a.name for a in self.needed]
-        if self.options:
-            given.append(f"{self.options}::default()")
-        else:
-            given += [a.default for a in self.optional]
+        given = [a.name for a in self.needed] + [a.default for a in self.extra]
+        given += [f"{self.options}::default()"] if self.options else []
         if self.receiver is not None:
             return [f"self.{full}({', '.join(given)})"]
         return [f"{'Self::' if self.place.type else ''}{full}({', '.join(given)})"]
@@ -120,20 +120,33 @@ class Method:
             )
         ):
             lines.append("crate::open_library()?;")
-        if self.options:
-            fields = ", ".join(a.name for a in self.optional)
-            lines.append(f"let {self.options} {{ {fields} }} = options;")
+        for x in self.fields:
+            lines.append(f"let {x.name} = {x.lent};")
         lengths = {a.param.name: a for a in self.arguments}
         lines += [a.before for a in self.arguments if a.before]
-        values = []
-        for p in self.f.params:
-            values.append(self._value(p, lengths))
+        values = {p.name: self._value(p, lengths) for p in self.f.params}
+        if self.c_struct:
+            values["options"] = "&c_options"
+            lines.append(self._struct(values))
         lines += [f"let mut {identifier(p.name.lower())} = {self._empty(p)};" for p in self.outs]
-        call = f"sys::{self.f.name}({', '.join(values)})"
+        passed = ", ".join(values[p.name] for p in getattr(self.f, "c_params", self.f.params))
+        call = f"sys::{self.f.name}({passed})"
+        access = self.rust.access(self.f)
+        if access:
+            lines.append(f"let _access = {access}();")
         lines.append(
             "// SAFETY: handles are live, lists have the lengths given, and texts end in zero."
         )
         return lines + self._convert(call)
+
+    def _struct(self, values: dict[str, str]) -> str:
+        """The options as C has them, on the stack."""
+        struct = f"sys::{self.c_struct}"
+        fields = "".join(
+            f"{identifier(p.name)}: {values[p.name]}, " for p in self.f.params if p.option
+        )
+        size = f"struct_size: std::mem::size_of::<{struct}>()"
+        return f"let c_options = {struct} {{ {size}, {fields.rstrip(', ')} }};"
 
     def _value(self, p: Param, arguments: dict[str, Argument]) -> str:
         if p is self.receiver:
@@ -141,7 +154,7 @@ class Method:
         if p.count_of:
             a, name = arguments[p.count_of], identifier(p.count_of)
             if a.param.nullable:
-                view = "as_ref()." if a.param.kind == "tensors" else ""
+                view = "as_ref()." if a.param.kind == "tensors" or "Dtype" in a.type else ""
                 return f"{name}.{view}map_or(0, |v| v.len())"
             return f"{name}.len()"
         return f"&mut {identifier(p.name.lower())}" if p.kind == "out" else arguments[p.name].value
@@ -166,8 +179,10 @@ class Method:
             return self.rust.handles[pointee(item)], f"made({n})?"
         if item == "flam_bool":
             return "bool", f"{n} != 0"
-        if item in self.rust.enums or item == "flam_device":
-            return type_name(item), f"{type_name(item)}({n})"
+        if item == "flam_device":
+            return "Device", f"Device({n})"
+        if item in self.rust.enums:
+            return type_name(item), f"{type_name(item)}::from_code({n})"
         return rust_type(item), n
 
     def _result(self) -> str:
@@ -206,11 +221,10 @@ class Method:
             if not values:
                 return [f"unsafe {{ check({call}) }}"]
             value = values[0] if len(values) == 1 else f"({', '.join(values)})"
-            unsafe = any("(" in v and not v.startswith(("Device(", "Dtype(")) for v in values)
-            return [
-                f"unsafe {{ check({call})? }};",
-                f"Ok({f'unsafe {{ {value} }}' if unsafe else value})",
-            ]
+            plain = ("Device(", "from_code")
+            if any("(" in v and not any(word in v for word in plain) for v in values):
+                return ["unsafe {", f"    check({call})?;", f"    Ok({value})", "}"]
+            return [f"unsafe {{ check({call})? }};", f"Ok({value})"]
         if kind == "handle":
             how = (
                 "list"
@@ -226,43 +240,99 @@ class Method:
             return [f"unsafe {{ {'maybe' if self._may_be_null() else 'owned'}_text({call}) }}"]
         if c == "flam_bool":
             return [f"unsafe {{ {call} != 0 }}"]
-        made = type_name(c) if c in self.rust.enums or c == "flam_device" else ""
-        return [f"{made}(unsafe {{ {call} }})" if made else f"unsafe {{ {call} }}"]
+        if c == "flam_device":
+            return [f"Device(unsafe {{ {call} }})"]
+        if c in self.rust.enums:
+            return [f"{type_name(c)}::from_code(unsafe {{ {call} }})"]
+        return [f"unsafe {{ {call} }}"]
 
 
-def _group(rust: RustApi, header: str, functions: list[Function]) -> str:
-    methods = [Method(rust, f) for f in functions if rust.generated(f)]
-    by_type: dict[str | None, list[Method]] = {}
-    for m in methods:
-        by_type.setdefault(m.place.type, []).append(m)
-    text = HEADER + "\nuse super::prelude::*;\n\n"
-    for m in methods:
-        if m.options and not m.f.form:
-            text += rust_types.options(rust, m.f, m.place, m.options, m.optional)
-    for owner, group in sorted(by_type.items(), key=lambda item: item[0] or ""):
-        body = "".join(m.text() for m in group)
-        text += f"impl {owner} {{\n{body.rstrip()}\n}}\n\n" if owner else body
-    return text.rstrip() + "\n" if methods else ""
+class Crate:
+    """The generated files, and the names that each public module has of them."""
+
+    def __init__(self, api: Api):
+        self.rust = RustApi(api)
+        self.names: dict[str, set[str]] = {}
+        self.methods: dict[str, list[Method]] = {}
+        for f in api.functions:
+            if self.rust.generated(f):
+                self.methods.setdefault(f.header, []).append(Method(self.rust, f))
+
+    def publish(self, header: str, name: str, options: bool = False) -> None:
+        where = namespace(header) or ("options" if options else "")
+        self.names.setdefault(where, set()).add(name)
+
+    def group(self, header: str, methods: list[Method]) -> str:
+        """The functions of one header, under its title where they are methods."""
+        by_type: dict[str | None, list[Method]] = {}
+        for m in methods:
+            by_type.setdefault(m.place.type, []).append(m)
+        text = HEADER
+        text += "\nuse super::prelude::*;\n\n"
+        for m in by_type.get(None, []):
+            short = m.place.name
+            full = f"{short[:-1]}_with_" if short.endswith("_") else f"{short}_with"
+            for name in [short, full] if m.extra or m.options else [short]:
+                plain = name.removeprefix(f"{namespace(header)}_")
+                self.publish(header, name if plain == name else f"{name} as {plain}")
+        title = rust_docs.title(self.rust.api, header)
+        for owner, group in sorted(by_type.items(), key=lambda item: item[0] or ""):
+            body = "".join(m.text() for m in group)
+            if owner:
+                body = f"/// # {title}\nimpl {owner} {{\n{body.rstrip()}\n}}\n\n"
+            text += body
+        return text.rstrip() + "\n"
+
+    def options(self) -> str:
+        """Every struct of options once, whichever functions share it."""
+        users: dict[str, list[Method]] = {}
+        for m in (m for methods in self.methods.values() for m in methods):
+            if m.options and not m.f.form:
+                users.setdefault(m.options, []).append(m)
+        modules: dict[str, str] = {}
+        for path, methods in users.items():
+            where, name = path.split("::")[-2:]
+            text = rust_types.options(self.rust, name, methods)
+            modules[where] = modules.get(where, "") + text
+        text = HEADER
+        for where, body in modules.items():
+            self.names.setdefault(where, set()).add(f"{OPTIONS}::{where}::*")
+            text += f"\npub mod {where} {{\n#[allow(unused_imports)]\n"
+            text += f"use crate::gen::prelude::*;\n{body}}}\n"
+        return text
+
+    def modules(self, files: list[str]) -> str:
+        text = HEADER
+        text += "\nmod prelude {\n    pub(crate) use crate::{access::*, call::*, *};\n}\n\n"
+        for name in files:
+            text += f"mod {name};\n"
+            if name != OPTIONS:  # two modules may have options of one name
+                text += f"#[allow(unused_imports)]\npub use {name}::*;\n"
+        text += "\n/// What is where for programs.\npub mod public {\n"
+        for where, names in sorted(self.names.items()):
+            listed = "".join(f"        {name},\n" for name in sorted(names))
+            text += f"    pub mod {where or 'root'} {{\n"
+            text += f"        pub use crate::gen::{{\n{listed}        }};\n    }}\n"
+        return text + "}\n"
 
 
 def emit(api: Api) -> dict[str, str]:
-    rust = RustApi(api)
-    headers: dict[str, list[Function]] = {}
-    for f in api.functions:
-        headers.setdefault(f.header, []).append(f)
-    files = {
-        f"{FOLDER}/enums.rs": rust_types.enums(rust),
-        f"{FOLDER}/handles.rs": rust_types.handles(rust),
-        f"{FOLDER}/structs.rs": rust_types.structs(rust),
+    crate = Crate(api)
+    rust = crate.rust
+    texts = {
+        "enums": rust_types.enums(rust),
+        "handles": rust_types.handles(rust),
+        OPTIONS: crate.options(),
+        "structs": rust_types.structs(rust),
     }
-    modules = []
-    for header, functions in sorted(headers.items()):
-        text = _group(rust, header, functions)
-        if text:
-            modules.append(identifier(header.removesuffix(".h")))
-            files[f"{FOLDER}/{header.removesuffix('.h')}.rs"] = text
-    text = HEADER + "\nmod prelude {\n    pub(crate) use crate::{call::*, *};\n}\n\n"
-    for name in ["enums", "handles", "structs", *modules]:
-        text += f"mod {name};\n#[allow(unused_imports)]\npub use {name}::*;\n"
-    files[f"{FOLDER}/mod.rs"] = text
-    return files
+    for e in api.enums:
+        crate.publish(e["header"], type_name(e["name"]))
+    for c, name in rust.handles.items():
+        if header := rust.header_of(c):
+            crate.publish(header, name)
+    for s in rust_types.filled_by_c(rust):
+        crate.publish(s["header"], type_name(s["name"]), options=True)
+    for header, methods in sorted(crate.methods.items()):
+        texts[identifier(header.removesuffix(".h"))] = crate.group(header, methods)
+    texts["mod"] = crate.modules(list(texts))
+    return {f"{FOLDER}/{name.removeprefix('r#')}.rs": text for name, text in texts.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from model import Function
+from model import Api, Function
 from rust_model import Argument, RustApi
 
 
@@ -31,6 +31,14 @@ def comment(text: str, indent: str) -> str:
     return "".join(f"{indent}/// {line}".rstrip() + "\n" for line in text.split("\n"))
 
 
+def title(api: Api, header: str) -> str:
+    """What a header says that it holds: its first sentence."""
+    for line in (api.include / "flambeau" / header).read_text().splitlines():
+        if line.startswith("/*"):
+            return re.split(r"[.:;,]", line.removeprefix("/*").strip())[0]
+    return header
+
+
 def function(
     rust: RustApi, f: Function, arguments: list[Argument], indent: str, options: str | None
 ) -> str:
@@ -40,14 +48,10 @@ def function(
     bullets = []
     if self_name:
         bullets.append(("self", f.doc["params"].get(self_name, "")))
-    bullets += [
-        (a.param.name, f.doc["params"].get(a.param.name, ""))
-        for a in arguments
-        if not (options and a.default is not None)
-    ]
+    bullets += [(a.param.name, f.doc["params"].get(a.param.name, "")) for a in arguments]
     lines = [f"- `{name}`: {markdown(rust, what, self_name)}" for name, what in bullets if what]
     if options:
-        lines.append(f"- `options`: the rest, [`{options}`].")
+        lines.append(f"- `options`: the rest, [`{options.split('::')[-1]}`]({options}).")
     if f.doc["returns"] and f.doc["returns"] != "`FLAM_OK`.":
         lines.append(f"- returns: {markdown(rust, f.doc['returns'], self_name)}")
     if lines:

@@ -19,6 +19,16 @@ _TYPE_NAMES = {"flam_module": "Layer"}
 # Methods that traits give every Tensor already, with another meaning.
 _TRAIT_METHODS = {"clone": "deep_clone"}
 INTERNAL = ("flam_error", "flam_tensor_list")  # errors and lists become Rust's own
+# They wait for threads that run the program's code, and are reached through one handle only.
+OWN_THREADS = ("flam_loader", "flam_dataset")
+# Where a header's functions and types are, when not at the crate's root.
+NAMESPACES = {
+    **dict.fromkeys(("layers", "blocks", "module"), "nn"),
+    **dict.fromkeys(("optim", "schedule"), "optim"),
+    **dict.fromkeys(("autograd", "saved"), "autograd"),
+    **dict.fromkeys(("plot", "progress"), "tools"),
+    **{name: name for name in ("data", "amp", "init", "memory", "profiler")},
+}
 
 
 def camel(name: str) -> str:
@@ -27,6 +37,23 @@ def camel(name: str) -> str:
 
 def type_name(c: str) -> str:
     return _TYPE_NAMES.get(c) or camel(c.removeprefix("flam_"))
+
+
+def namespace(header: str) -> str:
+    return NAMESPACES.get(header.removesuffix(".h"), "")
+
+
+def variant(enum: str, name: str) -> str:
+    """`FLAM_GELU_TANH` of `flam_gelu_form` as `Tanh`."""
+    tail = name.removeprefix("FLAM_").removeprefix("ERROR_")
+    tail = tail.removeprefix(enum.split("_")[1].upper() + "_")
+    return camel(tail.lower())
+
+
+def words(enum: str, name: str) -> str:
+    """`FLAM_ERROR_OUT_OF_HOST_MEMORY` as "out of host memory"."""
+    tail = name.removeprefix("FLAM_").removeprefix("ERROR_")
+    return tail.removeprefix(enum.split("_")[1].upper() + "_").lower().replace("_", " ")
 
 
 @dataclasses.dataclass
@@ -59,6 +86,21 @@ class RustApi:
         }
         self.places = {f.name: self._place(f) for f in api.functions}
         self.values = {v["name"]: (e["name"], v["value"]) for e in api.enums for v in e["values"]}
+
+    def header_of(self, handle: str) -> str | None:
+        """Where a handle's release is declared."""
+        found = [f.header for f in self.api.functions if f.name == f"{handle}_release"]
+        return found[0] if found else None
+
+    def options_path(self, f: Function) -> str:
+        """The struct of C's, or one of the function's own, as programs name it."""
+        c, header = getattr(f, "options", None), f.header
+        if c:
+            header = next(s["header"] for s in self.api.structs if s["name"] == c)
+        name = c or f"{(f.base or f.name).removesuffix('_new')}_options"
+        name = camel(name.removeprefix("flam_").removeprefix("nn_"))
+        where = namespace(header) or "options"
+        return f"crate::{'nn::init' if where == 'init' else where}::{name}"
 
     def class_of(self, f: Function) -> str | None:
         owners = [
@@ -104,10 +146,25 @@ class RustApi:
         return not kinds and f.result["type"] not in ("flam_scope", "const int64_t *")
 
     def constant(self, name: str) -> str:
-        """`FLAM_GELU_TANH` as `GeluForm::TANH`."""
+        """`FLAM_GELU_TANH` as `GeluForm::Tanh`."""
         enum, _ = self.values[name]
-        tail = name.removeprefix("FLAM_").removeprefix("ERROR_")
-        return f"{type_name(enum)}::{tail.removeprefix(enum.split('_')[1].upper() + '_')}"
+        return f"{type_name(enum)}::{variant(enum, name)}"
+
+    def access(self, f: Function) -> str | None:
+        """How a call is kept apart from those of other threads: "writing" where it may change what
+        another handle sees, "reading" where it looks at it, None where it does neither."""
+        if self.class_of(f) in OWN_THREADS:
+            return None
+        held = [p for p in f.params if p.kind in ("tensor", "tensors", "handle")]
+        listed = any(p.kind == "tensors" for p in held)
+        if any(p.mutable and pointee(p.type) != "flam_generator" for p in held):  # it has a lock
+            return "writing"
+        if listed and (f.op.endswith("_") or f.result["kind"] == "status"):  # of tensors to change
+            return "writing"
+        if held or f.namespace == "ops":
+            return "reading"
+        changes = f.result["kind"] in ("status", "void") and not f.blocks
+        return "writing" if changes and not any(p.kind == "out" for p in f.params) else None
 
     def is_zero(self, p: Param) -> bool:
         """Whether leaving the argument out means the number 0, unspecified."""
@@ -165,9 +222,11 @@ def _scalar(rust: RustApi, p: Param, n: str) -> Argument:
         return Argument(p, rust_type(p.type), n)
     name = {"dtype": "Dtype", "device": "Device"}.get(p.kind) or type_name(p.enum)
     if rust.is_zero(p):
-        return Argument(p, f"Option<{name}>", f"{n}.map_or(0, |v| v.0)", default="None")
+        of = "v.0" if p.kind == "device" else "v.code()"
+        return Argument(p, f"Option<{name}>", f"{n}.map_or(0, |v| {of})", default="None")
     default = rust.constant(p.default) if p.default in rust.values else None
-    return Argument(p, name, f"{n}.0", default=default)
+    value = f"{n}.0" if p.kind == "device" else f"{n}.code()"
+    return Argument(p, name, value, default=default)
 
 
 def _reference(rust: RustApi, f: Function, p: Param, n: str) -> Argument:
@@ -198,13 +257,20 @@ def _list(p: Param, n: str) -> Argument:
         return Argument(
             p, "&[impl Borrow<Tensor>]", f"{n}.as_ptr()", f"let {n} = pointers({n});", borrows=True
         )
-    item = "Dtype" if "flam_dtype" in p.type else rust_type(pointee(p.type))
-    cast = ".cast()" if item == "Dtype" else ""
+    if "flam_dtype" in p.type:
+        codes = "v.iter().map(|d| d.code()).collect::<Vec<_>>()"
+        if p.nullable:
+            before = f"let {n} = {n}.map(|v| {codes});"
+            value = f"{n}.as_ref().map_or(null(), |v| v.as_ptr())"
+            return Argument(p, "Option<&[Dtype]>", value, before, borrows=True)
+        before = f"let {n} = {codes.replace('v.', n + '.', 1)};"
+        return Argument(p, "&[Dtype]", f"{n}.as_ptr()", before, borrows=True)
+    item = rust_type(pointee(p.type))
     if p.nullable:
         return Argument(
-            p, f"Option<&[{item}]>", f"{n}.map_or(null(), |v| v.as_ptr(){cast})", borrows=True
+            p, f"Option<&[{item}]>", f"{n}.map_or(null(), |v| v.as_ptr())", borrows=True
         )
-    return Argument(p, f"&[{item}]", f"{n}.as_ptr(){cast}", borrows=True)
+    return Argument(p, f"&[{item}]", f"{n}.as_ptr()", borrows=True)
 
 
 def _text(p: Param, n: str) -> Argument:
@@ -244,10 +310,10 @@ def argument(rust: RustApi, f: Function, p: Param) -> Argument:
     elif p.kind == "options":
         a = Argument(
             p,
-            f"Option<&{type_name(pointee(p.type))}>",
-            f"{n}.as_ref().map_or(null(), |v| v as *const _)",
-            f"let {n} = {n}.map(|v| v.to_c());",
-            borrows=True,
+            type_name(pointee(p.type)),
+            f"&{n}",
+            f"let {n} = {n}.to_c();",
+            default=f"{type_name(pointee(p.type))}::default()",
         )
     elif p.kind == "pointer":
         a = _pointer(p, n)
@@ -261,3 +327,45 @@ def argument(rust: RustApi, f: Function, p: Param) -> Argument:
         else:
             a.default = _number(p, p.default)
     return a
+
+
+def is_option(p: Param) -> bool:
+    """Whether a parameter with a default says how, and not on what: no tensor and no object."""
+    return p.default is not None and p.kind not in ("tensor", "tensors", "handle", "options")
+
+
+@dataclasses.dataclass
+class Field:
+    """An option as a field of a struct, which owns it: its type, its default, what its builder
+    takes and makes of that, and how the call gets at the argument that it converts."""
+
+    argument: Argument
+    type: str
+    default: str
+    takes: str
+    stored: str
+    lent: str
+
+    @property
+    def name(self) -> str:
+        return self.argument.name
+
+
+def field(a: Argument) -> Field:
+    n, default = a.name, a.default
+    maybe = re.fullmatch(r"Option<(.*)>", a.type)
+    item = maybe[1] if maybe else a.type
+    listed = re.fullmatch(r"&\[(.*)\]", item)
+    owned = f"Vec<{listed[1]}>" if listed else "String" if item == "&str" else item
+    lent, stored, takes = f"options.{n}", n, owned
+    if owned != item:
+        takes, stored = f"impl Into<{owned}>", f"{n}.into()"
+        lent += ".as_deref()" if maybe else "[..]"
+        if not maybe:
+            lent = f"&{lent}"
+            default = f"vec!{default.removeprefix('&')}" if listed else f"{default}.into()"
+    if maybe:
+        plain = owned == item
+        takes = f"impl Into<Option<{item}>>" if plain else takes
+        owned, stored = f"Option<{owned}>", f"{n}.into()" if plain else f"Some({stored})"
+    return Field(a, owned, default, takes, stored, lent)

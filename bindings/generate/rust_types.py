@@ -2,45 +2,82 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
+
 from emit_rust_ffi import HEADER, identifier, rust_type
 from model import Function
 from rust_docs import comment, markdown
-from rust_model import Argument, Place, RustApi, type_name
+from rust_model import OWN_THREADS, RustApi, type_name, variant, words
 
-_OPTIONS = """/// What [`@METHOD@`](crate::@METHOD@) may be told.
-#[derive(Debug)]
-pub struct @NAME@@LIFE@ {
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DOCUMENTATION = ROOT / "bindings/rust/flambeau/doc"
+ALONE = OWN_THREADS  # what has no lock around its calls has one handle
+
+_OPTIONS = """
+/// Options of @USERS@.
+///
+/// Each has its default until its builder is called.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
+pub struct @NAME@ {
 @FIELDS@}
 
-impl Default for @NAME@@ANY@ {
+impl Default for @NAME@ {
     fn default() -> Self {
         Self { @DEFAULTS@ }
     }
 }
 
+impl @NAME@ {
+@BUILDERS@}
+"""
+
+_BUILDER = """@DOC@    #[must_use]
+    pub fn @METHOD@(mut self, @FIELD@: @TAKES@) -> Self {
+        self.@FIELD@ = @STORED@;
+        self
+    }
+
 """
 
 _ENUM = """
-@DOC@///
-/// A newer library may have values that this crate has no name for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(transparent)]
-pub struct @NAME@(pub i32);
+@DOC@#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum @NAME@ {
+@VALUES@    /// A value that only a newer library has a name for, by its number.
+    Other(i32),
+}
 
 impl @NAME@ {
-@VALUES@}
+    /// The number that C knows the value by.
+    pub const fn code(self) -> i32 {
+        match self {
+@CODES@            Self::Other(code) => code,
+        }
+    }
 
-impl fmt::Debug for @NAME@ {
+    /// The value that C knows by a number.
+    pub const fn from_code(code: i32) -> Self {
+        match code {
+@VARIANTS@            other => Self::Other(other),
+        }
+    }
+}
+
+/// The name in lower case.
+impl fmt::Display for @NAME@ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-@NAMES@            other => return write!(f, "@NAME@({})", other),
+        f.pad(match self {
+@NAMES@            Self::Other(code) => return write!(f, "value {}", code),
         })
     }
 }
 """
 
 _STRUCT = """
-@DOC@#[derive(Clone, Debug)]
+@DOC@#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
 pub struct @NAME@ {
 @FIELDS@}
 
@@ -60,7 +97,8 @@ impl @NAME@ {
     pub(crate) fn to_c(&self) -> sys::@C@ {
         sys::@C@ { struct_size: std::mem::size_of::<sys::@C@>(), @WRITE@ }
     }
-}
+
+@BUILDERS@}
 """
 
 
@@ -70,26 +108,38 @@ def _fill(template: str, **words: str) -> str:
     return template
 
 
-def borrows(arguments: list[Argument]) -> bool:
-    return any(a.borrows for a in arguments)
+def _builder(doc: str, field: str, takes: str, stored: str) -> str:
+    # Default::default would hide a builder of that name; none is a keyword without r#.
+    return _fill(_BUILDER, DOC=doc, METHOD=field, FIELD=field, TAKES=takes, STORED=stored)
 
 
-def options(rust: RustApi, f: Function, place: Place, name: str, optional: list[Argument]) -> str:
-    """The struct of a function's optional parameters."""
-    fields = ""
-    for a in optional:
-        fields += comment(markdown(rust, f.doc["params"].get(a.param.name, "")), "    ")
-        lived = a.type.replace("&", "&'a ")
-        fields += f"    pub {a.name}: {lived},\n"
-    short = place.name.removeprefix("r#")
-    method = f"{short[:-1]}_with_" if short.endswith("_") else f"{short}_with"
+def _field_doc(rust: RustApi, f: Function, name: str) -> str:
+    text = f.doc["params"].get(name) or f"`{name}`"
+    text = re.sub(r"`NULL`|`\(NULL, 0\)`", "`None`", text)
+    return comment(markdown(rust, text[:1].upper() + text[1:]), "    ")
+
+
+def options(rust: RustApi, name: str, methods: list) -> str:
+    """One struct; `methods` are all that take it."""
+    first, fields, builders, defaults = methods[0], "", "", []
+    for x in first.fields:
+        doc = _field_doc(rust, first.f, x.argument.param.name)
+        fields += f"{doc}    pub {x.name}: {x.type},\n"
+        builders += _builder(doc, x.name, x.takes, x.stored)
+        defaults.append(f"{x.name}: {x.default}")
+    paths = []
+    for m in methods:
+        short = m.place.name.removeprefix("r#")
+        full = f"{short[:-1]}_with_" if short.endswith("_") else f"{short}_with"
+        path = f"{m.place.type}::{full}" if m.place.type else full
+        paths.append(f"[`{path}`](crate::{path})")
+    more = f" and {len(paths) - 5} more" if len(paths) > 6 else ""
     return _fill(
         _OPTIONS,
-        METHOD=f"{place.type}::{method}" if place.type else method,
-        LIFE="<'a>" if borrows(optional) else "",
-        ANY="<'_>" if borrows(optional) else "",
+        USERS=", ".join(paths[:5] if more else paths) + more,
         FIELDS=fields,
-        DEFAULTS=", ".join(f"{a.name}: {a.default}" for a in optional),
+        BUILDERS=builders.rstrip() + "\n",
+        DEFAULTS=", ".join(defaults),
         NAME=name,
     )
 
@@ -97,14 +147,23 @@ def options(rust: RustApi, f: Function, place: Place, name: str, optional: list[
 def enums(rust: RustApi) -> str:
     text = HEADER + "\nuse std::fmt;\n"
     for e in rust.api.enums:
-        name, values, names = type_name(e["name"]), "", ""
+        name, values, codes, variants, names = type_name(e["name"]), "", "", "", ""
         for v in e["values"]:
-            short = rust.constant(v["name"]).split("::")[1]
+            short = variant(e["name"], v["name"])
             values += comment(markdown(rust, v.get("doc") or f"`{short}`"), "    ")
-            values += f"    pub const {identifier(short)}: {name} = {name}({v['value']});\n"
-            names += f'            {v["value"]} => "{short}",\n'
-        doc = comment(markdown(rust, e["doc"]) or f"`{e['name']}`.", "")
-        text += _fill(_ENUM, DOC=doc, NAME=name, VALUES=values, NAMES=names)
+            values += f"    {short},\n"
+            codes += f"            Self::{short} => {v['value']},\n"
+            variants += f"            {v['value']} => Self::{short},\n"
+            names += f'            Self::{short} => "{words(e["name"], v["name"])}",\n'
+        text += _fill(
+            _ENUM,
+            DOC=comment(markdown(rust, e["doc"]) or f"`{e['name']}`.", ""),
+            NAME=name,
+            VALUES=values,
+            CODES=codes,
+            VARIANTS=variants,
+            NAMES=names,
+        )
     return text
 
 
@@ -115,24 +174,32 @@ def handles(rust: RustApi) -> str:
         c = h["name"]
         if c not in rust.handles or f"{c}_release" not in names:
             continue
-        retain = f", {c}_retain" if f"{c}_retain" in names else ""
+        shared = f"{c}_retain" in names and c not in ALONE
+        retain = f", {c}_retain" if shared else ""
+        page = DOCUMENTATION / f"{rust.handles[c].lower()}.md"
         doc = comment(markdown(rust, h["doc"]) or f"An owned reference to a `{c}`.", "    ")
+        if page.exists():
+            doc = f'    #[doc = include_str!("../../doc/{page.name}")]\n'
         text += f"handle! {{\n{doc}    {rust.handles[c]}, {c}, {c}_release{retain}\n}}\n"
     return text
+
+
+def filled_by_c(rust: RustApi) -> list[dict]:
+    names = {f.name for f in rust.api.functions}
+    return [s for s in rust.api.structs if f"{s['name']}_init" in names]
 
 
 def structs(rust: RustApi) -> str:
     """Structs of options that C has itself: plain fields, set up by the library's own defaults."""
     text = HEADER + "\nuse super::prelude::*;\n"
-    names = {f.name for f in rust.api.functions}
-    for s in rust.api.structs:
-        if f"{s['name']}_init" not in names:
-            continue
-        fields, read, write = "", [], []
+    for s in filled_by_c(rust):
+        fields, builders, read, write = "", "", [], []
         for f in s["fields"][1:]:  # struct_size is first
             name, truth = identifier(f["name"]), f["type"] == "flam_bool"
-            fields += comment(markdown(rust, f["doc"] or f["name"]), "    ")
-            fields += f"    pub {name}: {'bool' if truth else rust_type(f['type'])},\n"
+            doc = comment(markdown(rust, f["doc"] or f["name"]), "    ")
+            kind = "bool" if truth else rust_type(f["type"])
+            fields += f"{doc}    pub {name}: {kind},\n"
+            builders += _builder(doc, name, kind, name)
             read.append(f"{name}: c.{f['name']}{' != 0' if truth else ''}")
             write.append(f"{f['name']}: self.{name}{'.into()' if truth else ''}")
         text += _fill(
@@ -141,6 +208,7 @@ def structs(rust: RustApi) -> str:
             C=s["name"],
             NAME=type_name(s["name"]),
             FIELDS=fields,
+            BUILDERS=builders.rstrip() + "\n",
             READ=", ".join(read),
             WRITE=", ".join(write),
         )

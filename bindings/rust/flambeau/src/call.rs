@@ -56,14 +56,14 @@ pub(crate) unsafe fn entries(raw: *mut sys::flam_tensor_list) -> Result<Vec<Opti
 
 /// The tensors of an owned list that has them all.
 pub(crate) unsafe fn list(raw: *mut sys::flam_tensor_list) -> Result<Vec<Tensor>> {
-    let missing = || Error::new(Status::INTERNAL, "a list of results has a missing entry");
+    let missing = || Error::new(Status::Internal, "a list of results has a missing entry");
     entries(raw)?.into_iter().map(|entry| entry.ok_or_else(missing)).collect()
 }
 
 /// A text for C.
 pub(crate) fn c_text(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| {
-        Error::new(Status::INVALID_ARGUMENT, format!("the text {:?} has a zero byte", text))
+        Error::new(Status::InvalidArgument, format!("the text {:?} has a zero byte", text))
     })
 }
 

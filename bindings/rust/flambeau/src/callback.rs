@@ -9,10 +9,12 @@ use std::{
     slice,
 };
 
-use crate::{handle::Handle, sys, Error, Result, Tensor};
+use crate::{access::suspended, handle::Handle, scope::in_callback, sys, Error, Result, Tensor};
 
-/// Runs a callback; a failure or a panic becomes this thread's error record.
+/// Runs a callback, outside of the call that it comes from and with scopes of its own; a failure or
+/// a panic becomes this thread's error record.
 pub(crate) fn guarded(run: impl FnOnce() -> Result<()>) -> sys::flam_status {
+    let run = || suspended(|| in_callback(run));
     let failure = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => return sys::FLAM_OK,
         Ok(Err(error)) => error,
@@ -28,7 +30,9 @@ pub(crate) fn into_user<T>(value: T) -> *mut c_void {
 
 /// The `drop` of what `into_user` made.
 pub(crate) unsafe extern "C" fn drop_user<T>(user: *mut c_void) {
-    let dropped = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(user as *mut T))));
+    // SAFETY: what `into_user` made, given back once.
+    let owned = unsafe { Box::from_raw(user as *mut T) };
+    let dropped = catch_unwind(AssertUnwindSafe(|| suspended(|| drop(owned))));
     std::mem::forget(dropped); // a panic's value may panic on drop itself
 }
 

@@ -3,6 +3,7 @@
 use std::{mem::size_of, os::raw::c_void};
 
 use crate::{
+    access::reading,
     call::{check, made, null, null_mut},
     callback::{drop_user, into_user},
     sys, Dtype, Error, Result, Status, Tensor,
@@ -25,7 +26,7 @@ macro_rules! elements {
     };
 }
 
-elements! { f32 = F32, f64 = F64, i64 = I64, i32 = I32, i16 = I16, i8 = I8, u8 = U8, bool = BOOL }
+elements! { f32 = F32, f64 = F64, i64 = I64, i32 = I32, i16 = I16, i8 = I8, u8 = U8, bool = Bool }
 
 fn check_length(len: usize, size: &[i64]) -> Result<()> {
     let wanted = size.iter().try_fold(1i64, |n, &s| if s < 0 { None } else { n.checked_mul(s) });
@@ -33,7 +34,7 @@ fn check_length(len: usize, size: &[i64]) -> Result<()> {
         return Ok(());
     }
     let text = format!("{} elements do not fill the shape {:?}", len, size);
-    Err(Error::new(Status::SHAPE, text))
+    Err(Error::new(Status::Shape, text))
 }
 
 impl Tensor {
@@ -41,11 +42,12 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::SHAPE`] where `size` is not the shape of that many elements.
+    /// [`Status::Shape`] where `size` is not the shape of that many elements.
     pub fn from_slice<T: Element>(data: &[T], size: &[i64]) -> Result<Tensor> {
         crate::open_library()?;
         check_length(data.len(), size)?;
-        let dtype = T::DTYPE.0;
+        let dtype = T::DTYPE.code();
+        let _access = reading();
         // SAFETY: `size` says how many elements there are; they are copied.
         unsafe {
             made(sys::flam_tensor_from_data(
@@ -63,7 +65,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::SHAPE`] where `size` is not the shape of that many elements.
+    /// [`Status::Shape`] where `size` is not the shape of that many elements.
     pub fn from_vec<T: Element>(data: Vec<T>, size: &[i64]) -> Result<Tensor> {
         crate::open_library()?;
         check_length(data.len(), size)?;
@@ -79,7 +81,7 @@ impl Tensor {
                 size.len(),
                 null(),
                 0,
-                T::DTYPE.0,
+                T::DTYPE.code(),
                 0,
                 Some(drop_user::<Vec<T>>),
                 user,
@@ -91,8 +93,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::DTYPE`] where the tensor does not hold `T`.
+    /// [`Status::Dtype`] where the tensor does not hold `T`.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let _access = reading(); // from the first look to the copy
         self.check_holds::<T>("to_vec")?;
         let n = self.numel() as usize;
         let mut elements = Vec::<T>::with_capacity(n);
@@ -113,8 +116,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::SHAPE`] where there is not exactly one, [`Status::DTYPE`] where it is no `T`.
+    /// [`Status::Shape`] where there is not exactly one, [`Status::Dtype`] where it is no `T`.
     pub fn item<T: Element>(&self) -> Result<T> {
+        let _access = reading();
         if self.numel() != 1 {
             self.item_f64()?; // fails, with the engine's own text
         }
@@ -129,13 +133,14 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::DTYPE`]; [`Status::DEVICE_MISMATCH`] where the tensor is not on the cpu;
-    /// [`Status::INVALID_ARGUMENT`] where it is not contiguous.
+    /// [`Status::Dtype`]; [`Status::DeviceMismatch`] where the tensor is not on the cpu;
+    /// [`Status::InvalidArgument`] where it is not contiguous.
     pub unsafe fn host_slice<T: Element>(&self) -> Result<&[T]> {
+        let _access = reading();
         self.check_holds::<T>("host_slice")?;
         if !self.is_contiguous() {
             return Err(Error::new(
-                Status::INVALID_ARGUMENT,
+                Status::InvalidArgument,
                 "host_slice: not contiguous; use contiguous() first",
             ));
         }
@@ -150,13 +155,13 @@ impl Tensor {
             return Ok(());
         }
         let text = format!(
-            "{}: the tensor holds {:?}, not {:?}; use to_dtype(Dtype::{:?}) first",
+            "{}: the tensor holds {}, not {}; use to_dtype(Dtype::{:?}) first",
             name,
             self.dtype(),
             T::DTYPE,
             T::DTYPE
         );
-        Err(Error::new(Status::DTYPE, text))
+        Err(Error::new(Status::Dtype, text))
     }
 }
 

@@ -12,23 +12,23 @@ pub struct Device(pub(crate) i32);
 impl Device {
     /// The host.
     pub fn cpu() -> Self {
-        Self::make(DeviceType::CPU)
+        Self::make(DeviceType::Cpu)
     }
 
     /// A GPU by its number.
     pub fn cuda(index: i32) -> Self {
-        Self::make_with(DeviceType::CUDA, index)
+        Self::make_with(DeviceType::Cuda, index)
     }
 
     /// A simulated GPU by its number.
     pub fn sim(index: i32) -> Self {
-        Self::make_with(DeviceType::SIM, index)
+        Self::make_with(DeviceType::Sim, index)
     }
 }
 
 /// Whether there is a GPU that can be used; [`crate::cuda_unavailable_reason`] says why not.
 pub fn cuda_is_available() -> bool {
-    Device::is_available(DeviceType::CUDA)
+    Device::is_available(DeviceType::Cuda)
 }
 
 impl FromStr for Device {
@@ -58,7 +58,7 @@ impl Tensor {
     ///
     /// Those of [`Tensor::to_with`].
     pub fn to_device(&self, device: Device) -> Result<Tensor> {
-        self.to_with(crate::ToOptions { device: Some(device), ..Default::default() })
+        self.to_with(crate::options::ToOptions::default().device(device))
     }
 
     /// The tensor with another element type; itself where it has it already.
@@ -67,6 +67,6 @@ impl Tensor {
     ///
     /// Those of [`Tensor::to_with`].
     pub fn to_dtype(&self, dtype: crate::Dtype) -> Result<Tensor> {
-        self.to_with(crate::ToOptions { dtype: Some(dtype), ..Default::default() })
+        self.to_with(crate::options::ToOptions::default().dtype(dtype))
     }
 }

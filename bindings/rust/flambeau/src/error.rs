@@ -81,7 +81,7 @@ impl Error {
         let error = error.into();
         let message = error.to_string();
         let payload = Some(Box::new(Payload::Error(error)));
-        Self(Box::new(Inner { status: Status::CALLBACK, message, record: None, payload }))
+        Self(Box::new(Inner { status: Status::Callback, message, record: None, payload }))
     }
 
     pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Self {
@@ -90,7 +90,7 @@ impl Error {
         let message =
             format!("a Rust callback panicked: {}", what.as_deref().unwrap_or("(no text)"));
         let payload = Some(Box::new(Payload::Panic(Mutex::new(Some(panic)))));
-        Self(Box::new(Inner { status: Status::CALLBACK, message, record: None, payload }))
+        Self(Box::new(Inner { status: Status::Callback, message, record: None, payload }))
     }
 
     /// Takes the error that a failed call left on this thread.
@@ -101,9 +101,9 @@ impl Error {
             let payload = if lent().contains(&(payload as usize)) { payload } else { null_mut() };
             let raw = match NonNull::new(sys::flam_error_take()) {
                 Some(raw) => raw,
-                None => return Self::new(Status::INTERNAL, "a call failed and left no error"),
+                None => return Self::new(Status::Internal, "a call failed and left no error"),
             };
-            let status = Status(sys::flam_error_code_of(raw.as_ptr()));
+            let status = Status::from_code(sys::flam_error_code_of(raw.as_ptr()));
             let message = owned_text(sys::flam_error_message_of(raw.as_ptr()));
             let record = Some(Record { raw, payload });
             Self(Box::new(Inner { status, message, record, payload: None }))

@@ -3,6 +3,7 @@
 use std::{ffi::CString, mem::size_of, os::raw::c_void, sync::RwLock};
 
 use crate::{
+    access::{reading, writing},
     call::{list, made, null, pointers},
     callback::{borrowed_list, drop_user, guarded, into_user},
     no_grad, sys, Error, Result, Saved, Status, Tensor,
@@ -11,7 +12,7 @@ use crate::{
 /// A function with a gradient of its own. Its fields are its options.
 ///
 /// ```
-/// use flambeau::{apply, Context, Function, Result, Tensor};
+/// use flambeau::{autograd::{apply, Context, Function}, Result, Tensor};
 ///
 /// struct Exp;
 /// impl Function for Exp {
@@ -40,7 +41,7 @@ use crate::{
 pub trait Function: Send + Sync + 'static {
     /// Shown as `grad_fn`; the type's name unless told.
     fn name(&self) -> String {
-        crate::nn::short_name::<Self>()
+        crate::modules::short_name::<Self>()
     }
 
     /// Computes the results; nothing is recorded meanwhile.
@@ -82,16 +83,17 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Status::AUTOGRAD`] where one was written in place since, or after a backward that freed
+    /// [`Status::Autograd`] where one was written in place since, or after a backward that freed
     /// the graph.
     pub fn saved(&self) -> Result<Vec<Tensor>> {
         let saved = self.saved.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         let saved = saved.as_ref().ok_or_else(|| {
             Error::new(
-                Status::AUTOGRAD,
+                Status::Autograd,
                 "saved values were freed by a backward before; give it retain_graph: true",
             )
         })?;
+        let _access = reading();
         // SAFETY: live handles.
         saved.iter().map(|s| unsafe { made(sys::flam_saved_get(s.raw())) }).collect()
     }
@@ -104,6 +106,7 @@ impl Context {
 
     fn keep(&mut self, outputs: &[Tensor]) -> Result<()> {
         let mut kept = Vec::new();
+        let _access = reading();
         for tensor in self.to_save.drain(..) {
             let number = outputs.iter().position(|y| y.is(&tensor)).map_or(-1, |n| n as i64);
             // SAFETY: a live handle.
@@ -133,7 +136,7 @@ unsafe extern "C" fn run_backward<F: Function>(
                 made.len(),
                 n_out
             );
-            return Err(Error::new(Status::INVALID_ARGUMENT, text));
+            return Err(Error::new(Status::InvalidArgument, text));
         }
         for (i, grad) in made.into_iter().enumerate() {
             *out.add(i) = grad.map_or(std::ptr::null_mut(), Tensor::into_ptr);
@@ -170,6 +173,8 @@ pub fn apply<F: Function>(function: F, inputs: &[&Tensor]) -> Result<Vec<Tensor>
         release_saved: Some(release_saved::<F>),
         drop: Some(drop_user::<User<F>>),
     };
+    // The results become outputs of the function.
+    let _access = writing();
     // SAFETY: the record is copied; the library drops `user` once, also where this fails.
     unsafe {
         list(sys::flam_function_record(

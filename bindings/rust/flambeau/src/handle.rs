@@ -1,7 +1,7 @@
 //! Handles: one count of a shared object, given back on drop.
 //!
-//! Invariant: the pointer is live. The header promises counting on any thread and concurrent reads,
-//! hence `Send` and `Sync`; functions that write take `&mut self`.
+//! Invariant: the pointer is live. Counting is atomic, and every call is made under the lock of
+//! `access`, hence `Send` and `Sync`.
 
 use std::ptr::NonNull;
 
@@ -16,12 +16,11 @@ pub trait Handle: Sized {
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident, $c:ident, $release:ident $(, $retain:ident)?) => {
         $(#[$doc])*
-        #[derive(Debug)]
         #[repr(transparent)]
         pub struct $name(std::ptr::NonNull<crate::sys::$c>);
 
-        // SAFETY: counts are atomic; the header promises that reads may run at once and that
-        // handles move freely.
+        // SAFETY: counts are atomic, handles belong to no thread, and calls that write are alone
+        // (see `access`).
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}

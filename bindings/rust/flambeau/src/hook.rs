@@ -3,6 +3,7 @@
 use std::{mem::size_of, os::raw::c_void};
 
 use crate::{
+    access::writing,
     call::{check, made},
     callback::{borrowed, drop_user, guarded, into_user},
     nn::Layer,
@@ -47,12 +48,13 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) where the tensor does not require grad.
+    /// [`Status::Autograd`](crate::Status::Autograd) where the tensor does not require grad.
     pub fn register_hook<F>(&mut self, hook: F) -> Result<Hook>
     where
         F: Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     {
         let callback = gradient_callback(hook);
+        let _access = writing();
         // SAFETY: the callback is copied; the library drops `user` once, also where this fails.
         unsafe { made(sys::flam_tensor_register_hook(self.raw(), &callback)) }
     }
@@ -61,12 +63,13 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) where it is no leaf or does not require grad.
+    /// [`Status::Autograd`](crate::Status::Autograd) where it is no leaf or does not require grad.
     pub fn register_post_accumulate_grad_hook<F>(&mut self, hook: F) -> Result<Hook>
     where
         F: Fn(&Tensor) -> Result<()> + Send + Sync + 'static,
     {
         let callback = gradient_callback(move |leaf: &Tensor| hook(leaf).map(|()| None));
+        let _access = writing();
         // SAFETY: as above.
         unsafe { made(sys::flam_tensor_register_post_accumulate_grad_hook(self.raw(), &callback)) }
     }
@@ -105,8 +108,11 @@ impl Layer {
             drop: Some(drop_user::<F>),
         };
         let mut token = 0;
+        let _access = writing();
         // SAFETY: the callback is copied; the library drops `user` once, also where this fails.
-        unsafe { check(sys::flam_module_add_hook(self.raw(), moment.0, &callback, &mut token))? };
+        unsafe {
+            check(sys::flam_module_add_hook(self.raw(), moment.code(), &callback, &mut token))?
+        };
         Ok(token)
     }
 
@@ -120,9 +126,7 @@ impl Layer {
     where
         F: Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     {
-        self.add_hook(HookMoment::FORWARD_PRE, move |input: &Tensor, _: Option<&Tensor>| {
-            hook(input)
-        })
+        self.add_hook(HookMoment::ForwardPre, move |input: &Tensor, _: Option<&Tensor>| hook(input))
     }
 
     /// Runs `hook` after every forward, on input and output; it may replace the output.
@@ -134,7 +138,7 @@ impl Layer {
     where
         F: Fn(&Tensor, &Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     {
-        self.add_hook(HookMoment::FORWARD, move |input: &Tensor, output: Option<&Tensor>| {
+        self.add_hook(HookMoment::Forward, move |input: &Tensor, output: Option<&Tensor>| {
             match output {
                 Some(output) => hook(input, output),
                 None => Ok(None),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    access::writing,
     call::check,
     callback::{drop_user, guarded, into_user},
     sys, Progress, Result,
@@ -46,6 +47,7 @@ impl Progress {
             show: Some(self::show::<F>),
             drop: Some(drop_user::<F>),
         };
+        let _access = writing();
         // SAFETY: the table is copied; the library drops `user` once, also where this fails.
         unsafe { check(sys::flam_progress_to_callback(self.raw(), &table, interval)) }
     }

@@ -3,6 +3,7 @@
 use std::{ffi::CString, mem::size_of, os::raw::c_void, sync::Arc};
 
 use crate::{
+    access::reading,
     call::{check, made, pointers, Borrow},
     callback::{borrowed, borrowed_list, drop_user, guarded, into_user},
     nn::Layer,
@@ -56,7 +57,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Status::AUTOGRAD`] where [`Scope::without_saved_hooks`] forbids it.
+    /// [`Status::Autograd`] where [`Scope::without_saved_hooks`] forbids it.
     pub fn saved_hooks<V, P, U>(on_pack: P, on_unpack: U) -> Result<Self>
     where
         V: Send + Sync + 'static,
@@ -82,7 +83,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Status::AUTOGRAD`] with the message where some are set.
+    /// [`Status::Autograd`] with the message where some are set.
     pub fn without_saved_hooks(message: &str) -> Result<Self> {
         crate::open_library()?;
         let message = CString::new(message.replace('\0', "")).expect("no zero bytes");
@@ -93,7 +94,8 @@ impl Scope {
     }
 }
 
-/// What [`checkpoint_with`] may be told.
+/// Options of [`checkpoint_with`].
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy)]
 pub struct CheckpointOptions {
     /// Whether the second run draws the random numbers of the first.
@@ -110,6 +112,29 @@ impl Default for CheckpointOptions {
     }
 }
 
+impl CheckpointOptions {
+    /// Whether the second run draws the random numbers of the first; default true.
+    #[must_use]
+    pub fn preserve_rng_state(mut self, preserve_rng_state: bool) -> Self {
+        self.preserve_rng_state = preserve_rng_state;
+        self
+    }
+
+    /// Whether the second run ends once the last value is there; default true.
+    #[must_use]
+    pub fn early_stop(mut self, early_stop: bool) -> Self {
+        self.early_stop = early_stop;
+        self
+    }
+
+    /// Whether its values must have the shapes, dtypes and devices of the first's; default true.
+    #[must_use]
+    pub fn check_determinism(mut self, check_determinism: bool) -> Self {
+        self.check_determinism = check_determinism;
+        self
+    }
+}
+
 unsafe extern "C" fn run<F>(
     user: *mut c_void,
     inputs: *const *const sys::flam_tensor,
@@ -122,7 +147,7 @@ where
         let function = &*(user as *const Arc<F>);
         let inputs: Vec<&Tensor> = borrowed_list(inputs, n).iter().flatten().collect();
         if inputs.len() != n {
-            return Err(Error::new(Status::INTERNAL, "checkpoint: an input is missing"));
+            return Err(Error::new(Status::Internal, "checkpoint: an input is missing"));
         }
         function(&inputs).map(drop)
     })
@@ -132,7 +157,7 @@ where
 /// again.
 ///
 /// ```
-/// use flambeau::{checkpoint, Tensor};
+/// use flambeau::{autograd::checkpoint, Tensor};
 /// # fn main() -> flambeau::Result<()> {
 /// let mut x = Tensor::from([0.0f32]);
 /// x.set_requires_grad(true)?;
@@ -156,7 +181,7 @@ where
 ///
 /// # Errors
 ///
-/// Those of the closure; backward fails with [`Status::RECOMPUTE`] where the second run saves other
+/// Those of the closure; backward fails with [`Status::Recompute`] where the second run saves other
 /// values.
 pub fn checkpoint_with<F>(
     function: F,
@@ -176,6 +201,7 @@ where
     };
     let handles = pointers(inputs);
     let mut token = 0;
+    let access = reading();
     // SAFETY: the table is copied; the library drops `user` once, also where this fails.
     unsafe {
         check(sys::flam_checkpoint_push(
@@ -188,6 +214,7 @@ where
             &mut token,
         ))?;
     }
+    drop(access);
     let _scope = Scope::new(token);
     function(inputs)
 }
@@ -201,6 +228,7 @@ impl Layer {
     /// Those of its operations.
     pub fn checkpoint(&self, inputs: &[impl Borrow<Tensor>]) -> Result<Tensor> {
         let inputs = pointers(inputs);
+        let _access = self.forward_access();
         // SAFETY: live handles, and as many as said.
         unsafe { made(sys::flam_module_checkpoint(self.raw(), inputs.as_ptr(), inputs.len(), 1)) }
     }

@@ -1,25 +1,102 @@
 //! Scopes of this thread: grad mode, inference mode, autocast, the current device and stream.
 
-use std::marker::PhantomData;
+use std::{cell::RefCell, marker::PhantomData};
 
 use crate::{
+    access::reading,
     call::check,
     sys::{self, flam_scope},
-    Device, DeviceType, Dtype, Error, Layer, Result, Stream,
+    Device, DeviceType, Dtype, Error, Layer, Result, Status, Stream,
 };
 
-/// A setting of this thread that ends with the guard, also when a panic unwinds; guards end in
-/// reverse order.
+/// The scopes of one thread, innermost last. The engine ends them in reverse order only, and guards
+/// may be dropped in any: a scope whose guard is gone ends as soon as those inside of it have.
+#[derive(Default)]
+struct Open {
+    scopes: Vec<Entry>,
+    next: u64,
+    /// Scopes below were opened outside of the callback that is running, and stay.
+    floor: usize,
+}
+
+struct Entry {
+    id: u64,
+    token: flam_scope,
+    guarded: bool,
+}
+
+thread_local! {
+    static OPEN: RefCell<Open> = RefCell::new(Open::default());
+}
+
+impl Open {
+    /// Ends what nothing guards any more.
+    fn sweep(&mut self) {
+        while self.scopes.len() > self.floor && self.scopes.last().map_or(false, |s| !s.guarded) {
+            let token = self.scopes.pop().map_or(0, |s| s.token);
+            // SAFETY: any number may be given; the scope is this thread's.
+            if unsafe { sys::flam_scope_pop(token) } != sys::FLAM_OK {
+                drop(Error::take()); // something else ended it: it is over
+            }
+        }
+    }
+
+    /// Takes the guard off a scope; the result is whether it was the innermost one.
+    fn close(&mut self, id: u64) -> bool {
+        let innermost = self.scopes.last().map_or(false, |s| s.id == id);
+        if let Some(entry) = self.scopes.iter_mut().find(|s| s.id == id) {
+            entry.guarded = false;
+        }
+        self.sweep();
+        innermost
+    }
+}
+
+/// Runs a callback with scopes of its own: what it leaves open ends with it, and what was open
+/// before stays open, whatever it drops.
+pub(crate) fn in_callback<R>(run: impl FnOnce() -> R) -> R {
+    struct Leave(usize);
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            OPEN.with(|open| {
+                let mut open = open.borrow_mut();
+                let floor = open.floor;
+                open.scopes[floor..].iter_mut().for_each(|s| s.guarded = false);
+                open.sweep();
+                open.floor = self.0;
+                open.sweep();
+            });
+        }
+    }
+    let _leave = OPEN.with(|open| {
+        let mut open = open.borrow_mut();
+        let leave = Leave(open.floor);
+        open.floor = open.scopes.len();
+        leave
+    });
+    run()
+}
+
+/// A setting of this thread that ends with the guard, also when a panic unwinds.
+///
+/// Guards may be dropped in any order. Where scopes that were opened later are open still, the
+/// setting lasts until they end: the thread's state is what it was once all guards are gone.
 #[must_use = "the scope ends when this is dropped"]
 #[derive(Debug)]
 pub struct Scope {
-    token: flam_scope,
+    id: u64,
     thread: PhantomData<*const ()>, // the setting is the thread's: neither Send nor Sync
 }
 
 impl Scope {
     pub(crate) fn new(token: flam_scope) -> Self {
-        Self { token, thread: PhantomData }
+        OPEN.with(|open| {
+            let mut open = open.borrow_mut();
+            open.next += 1;
+            let id = open.next;
+            open.scopes.push(Entry { id, token, guarded: true });
+            Self { id, thread: PhantomData }
+        })
     }
 
     /// Records nothing until dropped.
@@ -43,6 +120,7 @@ impl Scope {
     /// Labels memory with the module's path, for out-of-memory errors and snapshots.
     /// Calling a module does so by itself.
     pub fn module(module: &Layer) -> Self {
+        let _access = reading();
         // SAFETY: the handle lives; the label outlives it.
         Self::new(unsafe { sys::flam_module_push(module.raw()) })
     }
@@ -53,7 +131,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Status::DTYPE`](crate::Status::DTYPE) for a dtype other than float16, bfloat16 and
+    /// [`Status::Dtype`](crate::Status::Dtype) for a dtype other than float16, bfloat16 and
     /// float32.
     pub fn autocast(device_type: DeviceType, dtype: Option<Dtype>) -> Result<Self> {
         Self::autocast_with(device_type, dtype, true, true)
@@ -71,11 +149,11 @@ impl Scope {
         cache_enabled: bool,
     ) -> Result<Self> {
         crate::open_library()?;
-        let (dtype, mut token) = (dtype.map_or(0, |d| d.0), 0);
+        let (dtype, mut token) = (dtype.map_or(0, Dtype::code), 0);
         let (on, cached) = (i32::from(enabled), i32::from(cache_enabled));
         // SAFETY: a place to write to.
         unsafe {
-            check(sys::flam_autocast_push(device_type.0, dtype, on, cached, &mut token))?;
+            check(sys::flam_autocast_push(device_type.code(), dtype, on, cached, &mut token))?;
         }
         Ok(Self::new(token))
     }
@@ -84,21 +162,22 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Status::SCOPE`](crate::Status::SCOPE) where a scope opened later is still open; nothing
-    /// changes then.
+    /// [`Status::Scope`] where a scope opened later is still open: the setting lasts until that one
+    /// ends.
     pub fn end(self) -> Result<()> {
-        let token = std::mem::ManuallyDrop::new(self).token;
-        // SAFETY: a guard cannot leave its thread.
-        unsafe { check(sys::flam_scope_pop(token)) }
+        let id = std::mem::ManuallyDrop::new(self).id;
+        if OPEN.with(|open| open.borrow_mut().close(id)) {
+            return Ok(());
+        }
+        let text = "a scope that was opened later is still open; end scopes in reverse order";
+        Err(Error::new(Status::Scope, text))
     }
 }
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // SAFETY: as in `end`.
-        if unsafe { sys::flam_scope_pop(self.token) } != sys::FLAM_OK {
-            drop(Error::take()); // dropped out of order: the outer guard restores the state
-        }
+        // In a thread that ends the engine ends the scopes itself.
+        let _ = OPEN.try_with(|open| open.borrow_mut().close(self.id));
     }
 }
 
@@ -139,7 +218,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Status::NO_GPU`](crate::Status::NO_GPU) and the like where there is no such device.
+    /// [`Status::NoGpu`](crate::Status::NoGpu) and the like where there is no such device.
     pub fn push(self) -> Result<Scope> {
         crate::open_library()?;
         let mut token = 0;
@@ -157,6 +236,7 @@ impl Stream {
     /// Those of the device.
     pub fn push(&self) -> Result<Scope> {
         let mut token = 0;
+        let _access = reading();
         // SAFETY: a live handle and a place to write to.
         unsafe { check(sys::flam_stream_push(self.raw(), &mut token))? };
         Ok(Scope::new(token))

@@ -4,6 +4,7 @@
 use std::{fmt, slice};
 
 use crate::{
+    access::reading,
     call::{check, null, owned_text},
     sys, FormatOptions, Result, Tensor,
 };
@@ -11,12 +12,14 @@ use crate::{
 impl Tensor {
     /// The sizes of the dimensions.
     pub fn shape(&self) -> Vec<i64> {
+        let _access = reading();
         // SAFETY: the engine keeps `dim` sizes while the tensor lives; they are copied.
         unsafe { self.copied(sys::flam_tensor_sizes(self.raw())) }
     }
 
     /// Distances between neighbours along each dimension, in elements.
     pub fn strides(&self) -> Vec<i64> {
+        let _access = reading();
         // SAFETY: as above.
         unsafe { self.copied(sys::flam_tensor_strides(self.raw())) }
     }
@@ -33,8 +36,9 @@ impl Tensor {
     /// # Errors
     ///
     /// Those of copying the elements to the host.
-    pub fn format(&self, options: &FormatOptions) -> Result<String> {
+    pub fn format(&self, options: FormatOptions) -> Result<String> {
         let (options, mut text) = (options.to_c(), null());
+        let _access = reading();
         // SAFETY: a live handle, a place to write to; the text is copied at once.
         unsafe {
             check(sys::flam_tensor_format(self.raw(), &options, &mut text))
@@ -51,7 +55,7 @@ impl Tensor {
 /// As PyTorch prints it.
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.format(&FormatOptions::default()) {
+        match self.format(FormatOptions::default()) {
             Ok(text) => f.write_str(&text),
             Err(error) => write!(f, "tensor(<{}>)", error),
         }

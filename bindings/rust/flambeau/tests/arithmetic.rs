@@ -1,8 +1,9 @@
 //! Values in, operations and operators, values out.
 
 use flambeau::{
-    arange, cat, full, manual_seed, randn_with, scalar_f64, stack_with, Dtype, FormatOptions,
-    Generator, RandnOptions, Reduction, Status, SumOptions, Tensor,
+    arange, cat, full, manual_seed,
+    options::{FormatOptions, RandnOptions, SumOptions},
+    randn_with, scalar_f64, stack_with, Dtype, Generator, Reduction, Status, Tensor,
 };
 
 fn f32s(t: &Tensor) -> Vec<f32> {
@@ -55,8 +56,7 @@ fn operators_take_references_values_and_numbers() {
 fn methods_give_results_and_defaults_can_be_told() {
     let x = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
     assert_eq!(x.sum().unwrap().item::<f32>().unwrap(), 10.0);
-    let rows =
-        x.sum_with(SumOptions { dim: Some(&[1]), keepdim: true, ..Default::default() }).unwrap();
+    let rows = x.sum_with(SumOptions::default().dim([1]).keepdim(true)).unwrap();
     assert_eq!((rows.shape(), f32s(&rows)), (vec![2, 1], vec![3.0, 7.0]));
     assert_eq!(f32s(&x.add_with(&x, 0.5).unwrap()), [1.5, 3.0, 4.5, 6.0]);
     assert_eq!(f32s(&x.softmax_with(1, Some(Dtype::F32)).unwrap()).len(), 4);
@@ -66,8 +66,8 @@ fn methods_give_results_and_defaults_can_be_told() {
     assert_eq!(f32s(&clamped), [2.0, 2.0, 3.0, 4.0]);
     assert_eq!(arange(0, 3, 1).unwrap().to_vec::<i64>().unwrap(), [0, 1, 2]);
     assert_eq!(f32s(&full(&[2], 0.5).unwrap()), [0.5, 0.5]);
-    let error = x.mse_loss_with(&x, Reduction(77)).unwrap_err();
-    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+    let error = x.mse_loss_with(&x, Reduction::Other(77)).unwrap_err();
+    assert_eq!(error.status(), Status::InvalidArgument);
 }
 
 #[test]
@@ -88,15 +88,18 @@ fn writing_methods_chain_on_the_same_tensor() {
 fn tensors_print_as_in_pytorch() {
     let x = Tensor::from([1.0f32, 2.5]);
     assert_eq!(x.to_string(), "tensor([1.0000, 2.5000])");
-    let text = x.format(&FormatOptions { precision: 2, ..Default::default() }).unwrap();
+    let text = x.format(FormatOptions::default().precision(2)).unwrap();
     assert_eq!(text, "tensor([1.00, 2.50])");
-    assert_eq!(format!("{:?} {:?} {}", x.dtype(), Dtype(99), x.device()), "F32 Dtype(99) cpu");
+    assert_eq!(
+        format!("{:?} {:?} {}", x.dtype(), Dtype::Other(99), x.device()),
+        "F32 Other(99) cpu"
+    );
 }
 
 #[test]
 fn a_seed_repeats_and_a_generator_stands_by_itself() {
     let drawn = |generator: Option<&mut Generator>| {
-        f32s(&randn_with(&[4], RandnOptions { generator, ..Default::default() }).unwrap())
+        f32s(&randn_with(&[4], generator, RandnOptions::default()).unwrap())
     };
     let mut generator = Generator::new().unwrap();
     generator.manual_seed(5).unwrap();

@@ -5,7 +5,11 @@ use std::sync::{
     Arc,
 };
 
-use flambeau::{arange, Dataset, Error, Loader, LoaderOptions, Result, Samples, Tensor};
+use flambeau::{
+    arange,
+    data::{Dataset, Loader, LoaderOptions, Samples},
+    Error, Result, Tensor,
+};
 
 fn numbers(loader: &mut Loader) -> Vec<i64> {
     loader.batches().flat_map(|batch| batch.unwrap()[0].to_vec::<i64>().unwrap()).collect()
@@ -16,8 +20,8 @@ fn an_epoch_is_an_iterator() {
     let x = arange(0, 10, 1).unwrap();
     let dataset = Dataset::from_tensors(&[&x, &x]).unwrap();
     assert_eq!(dataset.size(), 10);
-    let options = LoaderOptions { batch_size: 4, ..Default::default() };
-    let mut loader = Loader::new_with(&dataset, Some(&options)).unwrap();
+    let options = LoaderOptions::default().batch_size(4);
+    let mut loader = Loader::new_with(&dataset, options).unwrap();
     assert_eq!(loader.size(), 3);
     let mut sizes = Vec::new();
     for batch in &mut loader {
@@ -34,9 +38,12 @@ fn the_order_depends_on_the_seed_and_not_on_the_workers() {
     let x = arange(0, 100, 1).unwrap();
     let dataset = Dataset::from_tensors(&[x]).unwrap();
     let order = |num_workers, seed| {
-        let options =
-            LoaderOptions { batch_size: 7, shuffle: true, num_workers, seed, ..Default::default() };
-        numbers(&mut Loader::new_with(&dataset, Some(&options)).unwrap())
+        let options = LoaderOptions::default()
+            .batch_size(7)
+            .shuffle(true)
+            .num_workers(num_workers)
+            .seed(seed);
+        numbers(&mut Loader::new_with(&dataset, options).unwrap())
     };
     assert_eq!(order(0, 1), order(2, 1));
     assert_ne!(order(0, 1), order(0, 2));
@@ -71,8 +78,8 @@ fn a_data_set_of_the_programs_own_fails_batch_by_batch() {
     for num_workers in [0, 2] {
         let drops = Arc::new(AtomicUsize::new(0));
         let dataset = Dataset::new(Squares(drops.clone())).unwrap();
-        let options = LoaderOptions { batch_size: 2, num_workers, ..Default::default() };
-        let mut loader = Loader::new_with(&dataset, Some(&options)).unwrap();
+        let options = LoaderOptions::default().batch_size(2).num_workers(num_workers);
+        let mut loader = Loader::new_with(&dataset, options).unwrap();
         drop(dataset);
         let batches: Vec<_> = loader.batches().collect();
         assert_eq!(batches.len(), 3);
@@ -102,8 +109,8 @@ fn a_loader_stopped_in_an_epoch_frees_what_was_fetched_ahead() {
         Ok(vec![Tensor::from(indices)])
     })
     .unwrap();
-    let options = LoaderOptions { num_workers: 2, ..Default::default() };
-    let mut loader = Loader::new_with(&dataset, Some(&options)).unwrap();
+    let options = LoaderOptions::default().num_workers(2);
+    let mut loader = Loader::new_with(&dataset, options).unwrap();
     assert_eq!(loader.batches().next().unwrap().unwrap()[0].to_vec::<i64>().unwrap(), [0]);
     drop(loader);
     assert_eq!(made.load(SeqCst), 0);
@@ -113,14 +120,14 @@ fn a_loader_stopped_in_an_epoch_frees_what_was_fetched_ahead() {
 fn a_checkpoint_continues_where_it_stood() {
     let x = arange(0, 20, 1).unwrap();
     let dataset = Dataset::from_tensors(&[x]).unwrap();
-    let options = LoaderOptions { batch_size: 3, shuffle: true, ..Default::default() };
-    let mut loader = Loader::new_with(&dataset, Some(&options)).unwrap();
+    let options = LoaderOptions::default().batch_size(3).shuffle(true);
+    let mut loader = Loader::new_with(&dataset, options.clone()).unwrap();
     loader.batches().take(2).for_each(drop);
     let (epoch, batch) = loader.position().unwrap();
     let rest = numbers(&mut loader);
     for num_workers in 0..3 {
-        let options = LoaderOptions { num_workers, ..options };
-        let mut other = Loader::new_with(&dataset, Some(&options)).unwrap();
+        let options = options.clone().num_workers(num_workers);
+        let mut other = Loader::new_with(&dataset, options).unwrap();
         other.seek_with(epoch, batch).unwrap();
         assert_eq!(numbers(&mut other), rest);
     }
@@ -135,8 +142,8 @@ fn a_batch_that_takes_too_long_is_a_timeout() {
         Ok(vec![Tensor::from(indices)])
     })
     .unwrap();
-    let options = LoaderOptions { num_workers: 1, timeout: 0.01, ..Default::default() };
-    let mut loader = Loader::new_with(&dataset, Some(&options)).unwrap();
+    let options = LoaderOptions::default().num_workers(1).timeout(0.01);
+    let mut loader = Loader::new_with(&dataset, options).unwrap();
     let problem = loader.next_batch().unwrap_err();
     assert!(problem.to_string().contains("DataLoader timed out after 0.01 seconds"));
     release.send(()).unwrap();

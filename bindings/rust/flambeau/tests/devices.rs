@@ -1,37 +1,35 @@
 //! Two simulated GPUs: the variable is set before the first call, so that this file is one test.
 
 use flambeau::{
-    cuda_is_available, cuda_unavailable_reason, memory_allocated, Device, DeviceType, Event,
-    Status, Stream, Tensor, ZerosOptions,
+    cuda_is_available, cuda_unavailable_reason, memory,
+    options::{EventOptions, StreamOptions, ZerosOptions},
+    Device, DeviceType, Event, Status, Stream, Tensor,
 };
 
 #[test]
 fn tensors_live_on_simulated_devices() {
     std::env::set_var("FLAMBEAU_SIM", "devices=2,memory=64MiB");
-    assert_eq!(Device::count(DeviceType::SIM), 2);
+    assert_eq!(Device::count(DeviceType::Sim), 2);
     assert_eq!(cuda_is_available(), cuda_unavailable_reason().is_empty());
     let (here, there) = (Tensor::from([1.0f32, 2.0]), Device::sim(1));
     assert_eq!(there.to_string(), "sim:1");
     let mut x = here.to_device(there).unwrap();
     assert_eq!(x.device(), there);
-    assert!(memory_allocated(there) > 0);
+    assert!(memory::allocated(there) > 0);
     x.set_requires_grad(true).unwrap();
     (&x * &x).sum().unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().unwrap().to_vec::<f32>().unwrap(), [2.0, 4.0]);
-    assert_eq!(x.add(&here).unwrap_err().status(), Status::DEVICE_MISMATCH);
-    let huge = flambeau::zeros_with(
-        &[1 << 28],
-        ZerosOptions { device: Some(there), ..Default::default() },
-    );
-    assert_eq!(huge.unwrap_err().status(), Status::OUT_OF_DEVICE_MEMORY);
+    assert_eq!(x.add(&here).unwrap_err().status(), Status::DeviceMismatch);
+    let huge = flambeau::zeros_with(&[1 << 28], ZerosOptions::default().device(there));
+    assert_eq!(huge.unwrap_err().status(), Status::OutOfDeviceMemory);
 
     let scope = there.push().unwrap();
-    assert_eq!(Device::current(DeviceType::SIM), there);
+    assert_eq!(Device::current(DeviceType::Sim), there);
     drop(scope);
-    assert_eq!(Device::current(DeviceType::SIM), Device::sim(0));
+    assert_eq!(Device::current(DeviceType::Sim), Device::sim(0));
 
-    let stream = Stream::new_with(Some(there), 0).unwrap();
-    let mut event = Event::new_with(Some(there), true).unwrap();
+    let stream = Stream::new_with(StreamOptions::default().device(there)).unwrap();
+    let mut event = Event::new_with(EventOptions::default().device(there).timing(true)).unwrap();
     let y = {
         let _scope = stream.push().unwrap();
         let y = x.detach().unwrap().mul(2.0).unwrap();

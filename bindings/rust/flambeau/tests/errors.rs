@@ -8,11 +8,11 @@ use flambeau::{load, Device, Error, Status, Tensor};
 fn a_failed_call_gives_code_and_text_and_leaves_nothing() {
     let (a, b) = (Tensor::from([1.0f32, 2.0]), Tensor::from([1.0f32, 2.0, 3.0]));
     let error = a.add(&b).unwrap_err();
-    assert_eq!(error.status(), Status::SHAPE);
+    assert_eq!(error.status(), Status::Shape);
     assert!(error.message().contains("[2]") && error.message().contains("[3]"), "{}", error);
-    assert!(format!("{:?}", error).starts_with("Error(SHAPE): "));
+    assert!(format!("{:?}", error).starts_with("Error(Shape): "));
     assert_eq!(a.add(1.0).unwrap().to_vec::<f32>().unwrap(), [2.0, 3.0]);
-    assert_eq!(a.matmul(Tensor::from([1i64, 2])).unwrap_err().status(), Status::DTYPE);
+    assert_eq!(a.matmul(Tensor::from([1i64, 2])).unwrap_err().status(), Status::Dtype);
 }
 
 #[test]
@@ -25,29 +25,29 @@ fn operators_panic_with_the_engines_text() {
 
 #[test]
 fn wrong_lengths_and_types_are_refused_before_memory_is_read() {
-    assert_eq!(Tensor::from_slice(&[1.0f32], &[2]).unwrap_err().status(), Status::SHAPE);
-    assert_eq!(Tensor::from_slice(&[1.0f32], &[-1, -1]).unwrap_err().status(), Status::SHAPE);
-    assert_eq!(Tensor::from_vec(vec![1u8; 4], &[i64::MAX, 4]).unwrap_err().status(), Status::SHAPE);
+    assert_eq!(Tensor::from_slice(&[1.0f32], &[2]).unwrap_err().status(), Status::Shape);
+    assert_eq!(Tensor::from_slice(&[1.0f32], &[-1, -1]).unwrap_err().status(), Status::Shape);
+    assert_eq!(Tensor::from_vec(vec![1u8; 4], &[i64::MAX, 4]).unwrap_err().status(), Status::Shape);
     let x = Tensor::from([1.0f32, 2.0]);
     let error = x.to_vec::<f64>().unwrap_err();
-    assert_eq!(error.status(), Status::DTYPE);
+    assert_eq!(error.status(), Status::Dtype);
     assert!(error.message().contains("to_dtype(Dtype::F64)"), "{}", error);
-    assert_eq!(x.item::<f32>().unwrap_err().status(), Status::SHAPE);
+    assert_eq!(x.item::<f32>().unwrap_err().status(), Status::Shape);
 }
 
 #[test]
 fn texts_with_zero_bytes_and_unknown_devices_are_errors() {
-    assert_eq!(load("a\0b").unwrap_err().status(), Status::INVALID_ARGUMENT);
-    assert_eq!(Device::parse("tpu").unwrap_err().status(), Status::INVALID_ARGUMENT);
-    assert_eq!(load("/no/such/file").unwrap_err().status(), Status::IO);
+    assert_eq!(load("a\0b").unwrap_err().status(), Status::InvalidArgument);
+    assert_eq!(Device::parse("tpu").unwrap_err().status(), Status::InvalidArgument);
+    assert_eq!(load("/no/such/file").unwrap_err().status(), Status::Io);
     assert_eq!("cpu".parse::<Device>().unwrap(), Device::cpu());
 }
 
 #[test]
 fn errors_are_the_programs_too() {
     fn takes_any(_: impl std::error::Error + Send + Sync + 'static) {}
-    takes_any(Error::new(Status::IO, "mine"));
+    takes_any(Error::new(Status::Io, "mine"));
     let error = Error::from(std::io::Error::new(std::io::ErrorKind::Other, "disk"));
-    assert_eq!(error.status(), Status::CALLBACK);
+    assert_eq!(error.status(), Status::Callback);
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "disk");
 }

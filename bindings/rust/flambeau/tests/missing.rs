@@ -6,7 +6,7 @@ use flambeau::{open_library, zeros, Status};
 fn a_missing_library_says_what_was_tried() {
     std::env::set_var("FLAMBEAU_LIBRARY", "/no/such/libflambeau.so.0");
     let error = open_library().unwrap_err();
-    assert_eq!(error.status(), Status::LIBRARY_MISSING);
+    assert_eq!(error.status(), Status::LibraryMissing);
     assert!(error.message().contains("\n  /no/such/libflambeau.so.0: "), "{}", error);
     assert!(error.message().contains("set FLAMBEAU_LIBRARY"), "{}", error);
     assert_eq!(zeros(&[1]).unwrap_err().message(), error.message());

@@ -6,8 +6,10 @@ use std::sync::{
 };
 
 use flambeau::{
-    load, manual_seed, nn, randn, save, AdamOptions, Dtype, Error, ModuleToOptions, Optimizer,
-    Result, Scheduler, SgdOptions, State, Status, Tensor,
+    load, manual_seed, nn,
+    nn::ModuleToOptions,
+    optim::{AdamOptions, Optimizer, Scheduler, SgdOptions},
+    randn, save, Dtype, Error, Result, State, Status, Tensor,
 };
 
 struct Linear {
@@ -73,8 +75,8 @@ fn parameters_join_the_tree() {
     assert!(net.parameter("first.bias").unwrap().requires_grad());
     assert!(net.format().starts_with("Net("), "{}", net.format());
     let error = net.parameter("first.wieght").unwrap_err();
-    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
-    net.to_with(ModuleToOptions { dtype: Some(Dtype::F64), ..Default::default() }).unwrap();
+    assert_eq!(error.status(), Status::InvalidArgument);
+    net.to_with(ModuleToOptions::default().dtype(Dtype::F64)).unwrap();
     let x = Tensor::from([[1.0f64, 2.0]]);
     assert_eq!(net.forward(&x).unwrap().dtype(), Dtype::F64);
     net.train_with(false).unwrap();
@@ -122,11 +124,11 @@ fn train(mut optimizer: Optimizer, net: &nn::Layer) -> f32 {
 fn optimizers_train() {
     manual_seed(1).unwrap();
     let net = Net::layer().unwrap();
-    let options = AdamOptions { lr: 0.05, ..Default::default() };
+    let options = AdamOptions::default().lr(0.05);
     let adam = Optimizer::adam_with(&net.parameters().unwrap(), options).unwrap();
     assert!(train(adam, &net) < 0.1);
     let net = Net::layer().unwrap();
-    let options = SgdOptions { lr: 0.1, momentum: 0.9, ..Default::default() };
+    let options = SgdOptions::default().lr(0.1).momentum(0.9);
     let sgd = Optimizer::sgd_with(&net.parameters().unwrap(), options).unwrap();
     assert!(train(sgd, &net) < 0.2);
 }
@@ -171,7 +173,7 @@ impl nn::Module for Broken {
 fn a_module_that_cannot_be_made_is_dropped_once() {
     let drops = Arc::new(AtomicUsize::new(0));
     let error = nn::Layer::new(Broken(drops.clone())).unwrap_err();
-    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+    assert_eq!(error.status(), Status::InvalidArgument);
     assert_eq!(drops.load(SeqCst), 1);
 }
 

@@ -2,8 +2,11 @@
 //! goes away and comes back.
 
 use flambeau::{
-    AdamOptions, LbfgsOptions, LinearLrOptions, OneCycleLrOptions, Optimizer, Result,
-    RmspropOptions, Scheduler, Tensor,
+    optim::{
+        AdamOptions, LbfgsOptions, LinearLrOptions, OneCycleLrOptions, Optimizer, RmspropOptions,
+        Scheduler,
+    },
+    Result, Tensor,
 };
 
 fn parameter(values: [f64; 2]) -> Tensor {
@@ -55,7 +58,7 @@ fn every_rule_lowers_a_loss() {
 #[test]
 fn lbfgs_finds_the_minimum() {
     let mut p = parameter([-1.2, 1.0]);
-    let options = LbfgsOptions { max_iter: 100, strong_wolfe: true, ..Default::default() };
+    let options = LbfgsOptions::default().max_iter(100).strong_wolfe(true);
     let mut optimizer = Optimizer::lbfgs_with(&[p.clone()], options).unwrap();
     let first = optimizer.step_closure(|| loss_and_gradients(&mut p)).unwrap();
     assert!(first > 24.0);
@@ -73,7 +76,7 @@ fn a_failing_closure_is_the_steps_error() {
 
 #[test]
 fn options_by_name() {
-    let options = RmspropOptions { alpha: 0.5, momentum: 0.25, ..Default::default() };
+    let options = RmspropOptions::default().alpha(0.5).momentum(0.25);
     let mut optimizer = Optimizer::rmsprop_with(&[parameter([0.0, 0.0])], options).unwrap();
     assert_eq!(optimizer.option("alpha").unwrap(), 0.5);
     assert!(optimizer.option("beta1").unwrap_err().message().contains("no option \"beta1\""));
@@ -84,7 +87,7 @@ fn options_by_name() {
 
 #[test]
 fn schedules_set_rates() {
-    let options = AdamOptions { lr: 0.5, ..Default::default() };
+    let options = AdamOptions::default().lr(0.5);
     let optimizer = Optimizer::adam_with(&[parameter([0.0, 0.0])], options).unwrap();
     let mut halves =
         Scheduler::lambda_lr(&optimizer, |epoch, _| 0.5f64.powi(epoch as i32)).unwrap();
@@ -94,12 +97,9 @@ fn schedules_set_rates() {
     falls.step().unwrap();
     assert_eq!(optimizer.lr(), 0.125);
 
-    let optimizer = Optimizer::adam_with(
-        &[parameter([0.0, 0.0])],
-        AdamOptions { lr: 1.0, ..Default::default() },
-    )
-    .unwrap();
-    let rise = LinearLrOptions { start_factor: 0.5, total_iters: 2, ..Default::default() };
+    let optimizer =
+        Optimizer::adam_with(&[parameter([0.0, 0.0])], AdamOptions::default().lr(1.0)).unwrap();
+    let rise = LinearLrOptions::default().start_factor(0.5).total_iters(2);
     let warm = Scheduler::linear_lr_with(&optimizer, rise).unwrap();
     let fall = Scheduler::exponential_lr(&optimizer, 0.1).unwrap();
     let mut sequence = Scheduler::sequential_lr(&warm).unwrap();
@@ -115,7 +115,7 @@ fn schedules_set_rates() {
 #[test]
 fn one_cycle_moves_beta1_and_ends() {
     let optimizer = Optimizer::adam(&[parameter([0.0, 0.0])]).unwrap();
-    let options = OneCycleLrOptions { pct_start: 0.5, ..Default::default() };
+    let options = OneCycleLrOptions::default().pct_start(0.5);
     let mut cycle = Scheduler::one_cycle_lr_with(&optimizer, 1.0, 10, options).unwrap();
     // 1 / 25, as the cosine from it to 1 rounds it, here and in PyTorch.
     assert_eq!((optimizer.lr(), optimizer.option("beta1").unwrap()), (1.0 - 0.96, 0.95));
@@ -139,8 +139,7 @@ fn state_goes_away_and_comes_back() {
     for strong in [false, true] {
         let make = |p: &Tensor| {
             if strong {
-                let options =
-                    LbfgsOptions { max_iter: 3, strong_wolfe: true, ..Default::default() };
+                let options = LbfgsOptions::default().max_iter(3).strong_wolfe(true);
                 Optimizer::lbfgs_with(&[p.clone()], options).unwrap()
             } else {
                 Optimizer::nadam(&[p.clone()]).unwrap()

@@ -9,8 +9,9 @@ use std::{
 };
 
 use flambeau::{
-    checkpoint, checkpoint_with, CheckpointOptions, Error, Layer, Result, Saved, Scope, Status,
-    Tensor,
+    autograd::{checkpoint, checkpoint_with, CheckpointOptions, Saved},
+    nn::Layer,
+    Error, Result, Scope, Status, Tensor,
 };
 
 fn leaf(values: &[f32]) -> Tensor {
@@ -53,7 +54,7 @@ fn values_go_through_the_closures_and_are_dropped() {
 #[test]
 fn failures_and_panics_of_closures_come_back() {
     let x = leaf(&[1.0]);
-    let fails = |_: &Tensor| -> Result<Tensor> { Err(Error::new(Status::INTERNAL, "no room")) };
+    let fails = |_: &Tensor| -> Result<Tensor> { Err(Error::new(Status::Internal, "no room")) };
     {
         let _hooks = Scope::saved_hooks(fails, |t: &Tensor| Ok(t.clone())).unwrap();
         assert!(x.exp().unwrap_err().to_string().contains("no room"));
@@ -91,7 +92,7 @@ fn a_closure_runs_again_in_backward() {
             counted.fetch_add(1, SeqCst);
             inputs[0].exp()?.exp()
         };
-        let options = CheckpointOptions { early_stop, ..Default::default() };
+        let options = CheckpointOptions::default().early_stop(early_stop);
         let y = checkpoint_with(function, &[&x], options).unwrap();
         assert_eq!(runs.swap(0, SeqCst), 1);
         y.sum().unwrap().backward().unwrap();
@@ -115,7 +116,7 @@ fn a_run_that_differs_is_told() {
         &[&x],
     );
     let error = y.unwrap().backward().unwrap_err();
-    assert_eq!(error.status(), Status::RECOMPUTE);
+    assert_eq!(error.status(), Status::Recompute);
 }
 
 #[test]

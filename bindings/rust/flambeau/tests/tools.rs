@@ -3,15 +3,17 @@
 use std::sync::{Arc, Mutex};
 
 use flambeau::{
-    ones, profiler_is_running, Error, NamedRange, Plot, PlotPanelOptions, Profiler,
-    ProfilerOptions, Progress, Result, Status,
+    ones,
+    profiler::{self, NamedRange, ProfileAveragesOptions, Profiler, ProfilerOptions},
+    tools::{Plot, PlotPanelOptions, Progress, ProgressOptions},
+    Error, Result, Status,
 };
 
 #[test]
 fn a_profile_has_ops_and_ranges() -> Result<()> {
-    let options = ProfilerOptions { record_shapes: true, ..Default::default() };
-    let profiler = Profiler::start_with(&options)?;
-    assert_eq!(Profiler::start().unwrap_err().status(), Status::INVALID_ARGUMENT);
+    let options = ProfilerOptions::default().record_shapes(true);
+    let profiler = Profiler::start_with(options)?;
+    assert_eq!(Profiler::start().unwrap_err().status(), Status::InvalidArgument);
     {
         let _outer = NamedRange::new("outer");
         ones(&[2, 3])?.exp()?;
@@ -19,9 +21,11 @@ fn a_profile_has_ops_and_ranges() -> Result<()> {
     let profile = profiler.stop()?;
     let table = profile.table()?;
     assert!(table.contains("outer") && table.contains("exp"), "{}", table);
-    assert!(profile.averages_with(true, false).contains("[[2, 3]]"));
+    assert!(profile
+        .averages_with(ProfileAveragesOptions::default().by_shape(true))
+        .contains("[[2, 3]]"));
     drop(Profiler::start()?);
-    assert!(!profiler_is_running());
+    assert!(!profiler::is_running());
     Ok(())
 }
 
@@ -29,7 +33,7 @@ fn a_profile_has_ops_and_ranges() -> Result<()> {
 fn progress_is_shown_by_a_closure() -> Result<()> {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&lines);
-    let mut progress = Progress::new_with(4, Some("rows"))?;
+    let mut progress = Progress::new_with(ProgressOptions::default().total(4).unit("rows"))?;
     let show = move |event: &str, text: &str, json: &str| {
         assert!(json.starts_with('{'));
         seen.lock().unwrap().push(format!("{}: {}", event, text));
@@ -51,7 +55,7 @@ fn progress_is_shown_by_a_closure() -> Result<()> {
 #[test]
 fn a_closure_that_fails_ends_the_call() -> Result<()> {
     let mut progress = Progress::new()?;
-    let fails = |_: &str, _: &str, _: &str| Err(Error::new(Status::IO, "no display"));
+    let fails = |_: &str, _: &str, _: &str| Err(Error::new(Status::Io, "no display"));
     progress.to_callback(fails, 0.0)?;
     assert!(progress.say("text").unwrap_err().to_string().contains("no display"));
     Ok(())
@@ -60,7 +64,7 @@ fn a_closure_that_fails_ends_the_call() -> Result<()> {
 #[test]
 fn charts_are_svg() -> Result<()> {
     let mut plot = Plot::new_with(Some("a title"))?;
-    plot.panel_with("one", PlotPanelOptions { unit: Some(" %"), ..Default::default() })?;
+    plot.panel_with("one", PlotPanelOptions::default().unit(" %"))?;
     plot.line("curve", &[1.0, 2.0])?;
     plot.bars_with("bars", &[1.0], Some(&[3.0]))?;
     let svg = plot.svg();

@@ -46,7 +46,7 @@ fn choose_device(name: &str) -> Result<Device> {
 
 fn learn(options: &Options, device: Device) -> Result<()> {
     let text = fs::read(&options.text)
-        .map_err(|e| Error::new(Status::IO, &format!("{}: {}", options.text, e)))?;
+        .map_err(|e| Error::new(Status::Io, format!("{}: {}", options.text, e)))?;
     let vocabulary = model::vocabulary_of(&text)?;
     let model = Chars::new(&vocabulary, device)?;
     println!(

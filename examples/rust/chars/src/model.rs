@@ -1,8 +1,8 @@
 //! The model, and the characters it knows.
 
 use flambeau::{
-    nn::Layer, Device, Dtype, Error, NnEmbeddingOptions, NnLinearOptions, NnRecurrentOptions,
-    Recurrent, Result, State, Status, Tensor,
+    nn::{EmbeddingOptions, Layer, LinearOptions, Recurrent, RecurrentOptions},
+    Device, Dtype, Error, Result, State, Status, Tensor,
 };
 
 pub const LAYERS: i64 = 2;
@@ -17,26 +17,18 @@ pub struct Chars {
 impl Chars {
     pub fn new(vocabulary: &Tensor, device: Device) -> Result<Chars> {
         let (words, on) = (vocabulary.numel(), Some(device));
-        let table = NnEmbeddingOptions {
-            device: on,
-            ..Default::default()
-        };
-        let recurrent = NnRecurrentOptions {
-            num_layers: LAYERS,
-            batch_first: true,
-            device: on,
-            ..Default::default()
-        };
-        let linear = NnLinearOptions {
-            device: on,
-            ..Default::default()
-        };
+        let table = EmbeddingOptions::default().device(on);
+        let recurrent = RecurrentOptions::default()
+            .num_layers(LAYERS)
+            .batch_first(true)
+            .device(on);
+        let linear = LinearOptions::default().device(on);
         let mut layers = Layer::sequential()?;
         let parts = [
             ("embedding", Layer::embedding_with(words, FEATURES, table)?),
             (
                 "lstm",
-                Layer::recurrent_with(Recurrent::LSTM, FEATURES, HIDDEN, recurrent)?,
+                Layer::recurrent_with(Recurrent::Lstm, FEATURES, HIDDEN, recurrent)?,
             ),
             ("head", Layer::linear_with(HIDDEN, words, linear)?),
         ];
@@ -68,8 +60,8 @@ pub fn encode(bytes: &[u8], vocabulary: &Tensor) -> Result<Tensor> {
     let place = |byte| match used.binary_search(byte) {
         Ok(place) => Ok(place as i64),
         Err(_) => Err(Error::new(
-            Status::INVALID_ARGUMENT,
-            &format!(
+            Status::InvalidArgument,
+            format!(
                 "character {} is not in the text it learned from",
                 *byte as char
             ),

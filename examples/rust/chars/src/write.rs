@@ -1,7 +1,9 @@
 //! Writing, one character after the other.
 
 use flambeau::{
-    lstm_with, manual_seed, no_grad, zeros_with, Device, LstmOptions, Result, Tensor, ZerosOptions,
+    lstm_with, manual_seed, no_grad,
+    options::{ArgmaxOptions, LstmOptions, ZerosOptions},
+    zeros_with, Device, Result, Tensor,
 };
 
 use crate::{
@@ -14,14 +16,10 @@ type Memory = (Tensor, Tensor);
 
 /// Feeds characters, i64 `[1, n]`, and gives the logits of what follows, `[words]`.
 fn next_logits(model: &Chars, codes: &Tensor, memory: &Memory) -> Result<(Tensor, Memory)> {
-    let how = LstmOptions {
-        num_layers: LAYERS,
-        batch_first: true,
-        ..Default::default()
-    };
+    let how = LstmOptions::default().num_layers(LAYERS).batch_first(true);
     let vectors = model.layers.child("embedding")?.forward(codes)?;
     let parameters = model.layers.child("lstm")?.parameters()?;
-    let (output, h, c) = lstm_with(&vectors, &[&memory.0, &memory.1], &parameters, how)?;
+    let (output, h, c) = lstm_with(&vectors, &[&memory.0, &memory.1], &parameters, None, how)?;
     let last = output.narrow(1, output.size(1) - 1, 1)?;
     let logits = model.layers.child("head")?.forward(&last)?;
     Ok((logits.reshape(&[-1])?, (h, c)))
@@ -47,10 +45,7 @@ pub fn text(mut model: Chars, device: Device, options: &Options) -> Result<Vec<u
     let used = vocabulary.to_vec::<u8>()?;
     let mut written = prompt(options, &used);
     let zeros = || {
-        let place = ZerosOptions {
-            device: Some(device),
-            ..Default::default()
-        };
+        let place = ZerosOptions::default().device(device);
         zeros_with(&[LAYERS, 1, HIDDEN], place)
     };
     no_grad(|| {
@@ -66,7 +61,7 @@ pub fn text(mut model: Chars, device: Device, options: &Options) -> Result<Vec<u
                     .softmax(-1)?
                     .multinomial(1)?
             } else {
-                logits.argmax_with(Some(-1), true)?
+                logits.argmax_with(ArgmaxOptions::default().dim(-1).keepdim(true))?
             };
             written.push(used[code.item_i64()? as usize]);
             codes = code.reshape(&[1, -1])?;

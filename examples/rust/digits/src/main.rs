@@ -10,8 +10,8 @@ mod train;
 use std::{fs, path::Path, process::ExitCode, time::Instant};
 
 use flambeau::{
-    cuda_is_available, cuda_unavailable_reason, get_num_threads, load, manual_seed,
-    memory_summary_with, save, set_num_threads, version, Device, Result, Tensor,
+    cuda_is_available, cuda_unavailable_reason, get_num_threads, load, manual_seed, memory, save,
+    set_num_threads, version, Device, Result, Tensor,
 };
 
 use options::Options;
@@ -122,6 +122,6 @@ fn run(options: &Options) -> Result<()> {
         "\nheld-out accuracy {:.2} %   loss {:.6}\n",
         score.accuracy, score.loss
     );
-    println!("{}", memory_summary_with(device, true));
+    println!("{}", memory::summary_with(device, true));
     Ok(())
 }

@@ -1,15 +1,12 @@
 //! The two classifiers: images of 8 by 8 pixels in, 10 logits out.
 
 use flambeau::{
-    nn::{sequential, Layer},
-    Activation, Device, NnConv2dOptions, NnLinearOptions, Result,
+    nn::{sequential, Activation, Conv2dOptions, Layer, LinearOptions},
+    Device, Result,
 };
 
 fn linear(inputs: i64, outputs: i64, device: Device) -> Result<Layer> {
-    let options = NnLinearOptions {
-        device: Some(device),
-        ..Default::default()
-    };
+    let options = LinearOptions::default().device(device);
     Layer::linear_with(inputs, outputs, options)
 }
 
@@ -18,20 +15,16 @@ pub fn mlp(device: Device) -> Result<Layer> {
     sequential([
         Layer::flatten()?,
         linear(64, 256, device)?,
-        Layer::activation(Activation::RELU)?,
+        Layer::activation(Activation::Relu)?,
         linear(256, 10, device)?,
     ])
 }
 
 fn convolution(inputs: i64, outputs: i64, device: Device) -> Result<[Layer; 3]> {
-    let options = NnConv2dOptions {
-        padding: &[1],
-        device: Some(device),
-        ..Default::default()
-    };
+    let options = Conv2dOptions::default().padding([1]).device(device);
     Ok([
         Layer::conv2d_with(inputs, outputs, &[3], options)?,
-        Layer::activation(Activation::RELU)?,
+        Layer::activation(Activation::Relu)?,
         Layer::max_pool2d(&[2])?,
     ])
 }

@@ -1,9 +1,13 @@
 //! The data, training and scoring.
 
 use flambeau::{
-    nn::Layer, no_grad, AdamwOptions, CrossEntropyOptions, Dataset, Device, DeviceType, Dtype,
-    Loader, LoaderOptions, Optimizer, Plot, PlotPanelOptions, Progress, Result, Scheduler, State,
-    Tensor, ToOptions, ZerosOptions,
+    data::{Dataset, Loader, LoaderOptions},
+    nn::Layer,
+    no_grad,
+    optim::{AdamwOptions, Optimizer, Scheduler},
+    options::{ArgmaxOptions, CrossEntropyOptions, ToOptions, ZerosOptions},
+    tools::{Plot, PlotPanelOptions, Progress, ProgressOptions},
+    Device, DeviceType, Dtype, Result, State, Tensor,
 };
 
 use crate::options::Options;
@@ -36,11 +40,7 @@ impl Digits {
     pub fn to_device(&self, device: Device) -> Result<Digits> {
         let to = |t: &Tensor| {
             let device = Some(device);
-            t.to_with(ToOptions {
-                device,
-                non_blocking: true,
-                ..Default::default()
-            })
+            t.to_with(ToOptions::default().device(device).non_blocking(true))
         };
         Ok(Digits {
             images: to(&self.images)?,
@@ -56,11 +56,8 @@ pub struct Score {
 }
 
 fn loss_of(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
-    let options = CrossEntropyOptions {
-        label_smoothing: SMOOTHING,
-        ..Default::default()
-    };
-    logits.cross_entropy_with(labels, options)
+    let options = CrossEntropyOptions::default().label_smoothing(SMOOTHING);
+    logits.cross_entropy_with(labels, None, options)
 }
 
 pub fn evaluate(model: &mut Layer, held_out: &Digits) -> Result<Score> {
@@ -68,7 +65,7 @@ pub fn evaluate(model: &mut Layer, held_out: &Digits) -> Result<Score> {
     no_grad(|| {
         let logits = model.forward(&held_out.images)?;
         let right = logits
-            .argmax_with(Some(1), false)?
+            .argmax_with(ArgmaxOptions::default().dim(1))?
             .eq(&held_out.labels)?
             .sum()?;
         let accuracy = 100.0 * right.item_f64()? / held_out.len() as f64;
@@ -82,15 +79,13 @@ pub fn evaluate(model: &mut Layer, held_out: &Digits) -> Result<Score> {
 
 fn shuffled(learn: &Digits, device: Device, options: &Options) -> Result<Loader> {
     let dataset = Dataset::from_tensors(&[&learn.images, &learn.labels])?;
-    let how = LoaderOptions {
-        batch_size: options.batch_size,
-        shuffle: true,
-        num_workers: options.workers,
-        pin_memory: device.type_of() != DeviceType::CPU,
-        seed: options.seed,
-        ..Default::default()
-    };
-    Loader::new_with(&dataset, Some(&how))
+    let how = LoaderOptions::default()
+        .batch_size(options.batch_size)
+        .shuffle(true)
+        .num_workers(options.workers)
+        .pin_memory(device.type_of() != DeviceType::Cpu)
+        .seed(options.seed);
+    Loader::new_with(&dataset, how)
 }
 
 /// Values per epoch.
@@ -107,18 +102,11 @@ impl Curves {
         let last = self.accuracy.last().copied().unwrap_or_default();
         let title = format!("Handwritten digits, {}: {:.1} % correct", form, last);
         let mut plot = Plot::new_with(Some(&title))?;
-        let epochs = PlotPanelOptions {
-            x_label: Some("epoch"),
-            ..Default::default()
-        };
+        let epochs = PlotPanelOptions::default().x_label("epoch");
         plot.panel_with("Cross-entropy", epochs)?;
         plot.line("training", &self.losses)?;
         plot.line("held out", &self.held_out)?;
-        let percent = PlotPanelOptions {
-            x_label: Some("epoch"),
-            unit: Some(" %"),
-            ..Default::default()
-        };
+        let percent = PlotPanelOptions::default().x_label("epoch").unit(" %");
         plot.panel_with("Accuracy", percent)?;
         plot.line("held out", &self.accuracy)?;
         plot.write(path)
@@ -133,22 +121,20 @@ pub fn train(
     options: &Options,
 ) -> Result<Curves> {
     let mut loader = shuffled(learn, device, options)?;
-    let how = AdamwOptions {
-        lr: options.lr,
-        ..Default::default()
-    };
+    let how = AdamwOptions::default().lr(options.lr);
     let mut optimizer = Optimizer::adamw_with(&model.parameters()?, how)?;
     let mut scheduler = Scheduler::cosine_annealing_lr(&optimizer, options.epochs)?;
-    let mut progress = Progress::new_with(options.epochs * learn.len(), Some("images"))?;
+    let mut progress = Progress::new_with(
+        ProgressOptions::default()
+            .total(options.epochs * learn.len())
+            .unit("images"),
+    )?;
     progress.to_text(1)?;
     progress.watch(device)?;
     let mut curves = Curves::default();
     for epoch in 1..=options.epochs {
         model.train()?;
-        let place = ZerosOptions {
-            device: Some(device),
-            ..Default::default()
-        };
+        let place = ZerosOptions::default().device(device);
         let mut total = flambeau::zeros_with(&[], place)?;
         for batch in &mut loader {
             let mut batch = batch?.into_iter();

@@ -14,20 +14,20 @@ impl Profiler {
     ///
     /// # Errors
     ///
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where a profiler is running
+    /// [`Status::InvalidArgument`](crate::Status::InvalidArgument) where a profiler is running
     /// already.
     pub fn start() -> Result<Self> {
-        Self::start_with(&ProfilerOptions::default())
+        Self::start_with(ProfilerOptions::default())
     }
 
     /// Starts to record what the options say.
     ///
     /// ```
-    /// use flambeau::{ones, Profiler, ProfilerOptions, NamedRange};
+    /// use flambeau::{ones, profiler::{NamedRange, Profiler, ProfilerOptions}};
     ///
     /// fn main() -> flambeau::Result<()> {
-    ///     let options = ProfilerOptions { record_shapes: true, ..Default::default() };
-    ///     let profiler = Profiler::start_with(&options)?;
+    ///     let options = ProfilerOptions::default().record_shapes(true);
+    ///     let profiler = Profiler::start_with(options)?;
     ///     {
     ///         let _range = NamedRange::new("work");
     ///         ones(&[4, 4])?.exp()?;
@@ -41,8 +41,8 @@ impl Profiler {
     /// # Errors
     ///
     /// As [`Profiler::start`].
-    pub fn start_with(options: &ProfilerOptions) -> Result<Self> {
-        profiler_start_with(Some(options))?;
+    pub fn start_with(options: ProfilerOptions) -> Result<Self> {
+        profiler_start_with(options)?;
         Ok(Self(()))
     }
 
@@ -50,7 +50,7 @@ impl Profiler {
     ///
     /// # Errors
     ///
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where somebody else stopped
+    /// [`Status::InvalidArgument`](crate::Status::InvalidArgument) where somebody else stopped
     /// it.
     pub fn stop(self) -> Result<Profile> {
         let _stopped = ManuallyDrop::new(self);

@@ -1,29 +1,61 @@
 //! The backward pass, where lists may have missing entries.
 
 use crate::{
+    access::writing,
     call::{check, entries, optional_pointers, pointers, Borrow},
     sys, Error, Result, Status, Tensor,
 };
 
-/// What [`backward_with`] may be told.
-#[derive(Debug, Default)]
+/// Options of [`backward_with`].
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BackwardOptions<'a> {
     /// Gradients of the tensors; none stands for 1 and needs one element. Default: all none.
     pub grad_tensors: Option<&'a [Option<&'a Tensor>]>,
-    /// Whether saved values stay for another pass.
+    /// Whether saved values stay for another pass; default false.
     pub retain_graph: bool,
-    /// Whether the gradients can be differentiated themselves.
+    /// Whether the gradients can be differentiated themselves; default false.
     pub create_graph: bool,
     /// The only leaves to accumulate into. Default: all.
     pub inputs: Option<&'a [&'a Tensor]>,
+}
+
+impl<'a> BackwardOptions<'a> {
+    /// Gradients of the tensors; none stands for 1 and needs one element. Default: all none.
+    #[must_use]
+    pub fn grad_tensors(mut self, grads: &'a [Option<&'a Tensor>]) -> Self {
+        self.grad_tensors = Some(grads);
+        self
+    }
+
+    /// Whether saved values stay for another pass; default false.
+    #[must_use]
+    pub fn retain_graph(mut self, retain_graph: bool) -> Self {
+        self.retain_graph = retain_graph;
+        self
+    }
+
+    /// Whether the gradients can be differentiated themselves; default false.
+    #[must_use]
+    pub fn create_graph(mut self, create_graph: bool) -> Self {
+        self.create_graph = create_graph;
+        self
+    }
+
+    /// The only leaves to accumulate into. Default: all.
+    #[must_use]
+    pub fn inputs(mut self, inputs: &'a [&'a Tensor]) -> Self {
+        self.inputs = Some(inputs);
+        self
+    }
 }
 
 /// Computes gradients of `tensors` and adds them to the leaves' gradients.
 ///
 /// # Errors
 ///
-/// [`Status::AUTOGRAD`] where nothing requires grad, the graph was freed or a saved value was
-/// overwritten; [`Status::SHAPE`] for a gradient of another shape; what a callback failed with.
+/// [`Status::Autograd`] where nothing requires grad, the graph was freed or a saved value was
+/// overwritten; [`Status::Shape`] for a gradient of another shape; what a callback failed with.
 pub fn backward(tensors: &[impl Borrow<Tensor>]) -> Result<()> {
     backward_with(tensors, BackwardOptions::default())
 }
@@ -42,6 +74,7 @@ pub fn backward_with(tensors: &[impl Borrow<Tensor>], options: BackwardOptions<'
     let (inputs, n_inputs) =
         inputs.as_ref().map_or((std::ptr::null(), 0), |list| (list.as_ptr(), list.len()));
     let given = if options.grad_tensors.is_some() { grads.as_ptr() } else { std::ptr::null() };
+    let _access = writing();
     // SAFETY: handles are live, and lists have the lengths given.
     unsafe {
         check(sys::flam_backward(
@@ -57,29 +90,62 @@ pub fn backward_with(tensors: &[impl Borrow<Tensor>], options: BackwardOptions<'
     }
 }
 
-/// What [`grad_with`] may be told.
-#[derive(Debug, Default)]
+/// Options of [`grad_with`].
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct GradOptions<'a> {
     /// Gradients of the outputs; none stands for 1 and needs one element. Default: all none.
     pub grad_outputs: Option<&'a [Option<&'a Tensor>]>,
-    /// Whether saved values stay for another pass.
+    /// Whether saved values stay for another pass; default: what `create_graph` is.
     pub retain_graph: bool,
-    /// Whether the gradients can be differentiated themselves.
+    /// Whether the gradients can be differentiated themselves; default false.
     pub create_graph: bool,
-    /// Whether an input that the outputs do not depend on gives `None` instead of an error.
+    /// Whether an input that the outputs do not depend on gives `None` instead of an error; default
+    /// false.
     pub allow_unused: bool,
+}
+
+impl<'a> GradOptions<'a> {
+    /// Gradients of the outputs; none stands for 1 and needs one element. Default: all none.
+    #[must_use]
+    pub fn grad_outputs(mut self, grads: &'a [Option<&'a Tensor>]) -> Self {
+        self.grad_outputs = Some(grads);
+        self
+    }
+
+    /// Whether saved values stay for another pass; default: what `create_graph` is.
+    #[must_use]
+    pub fn retain_graph(mut self, retain_graph: bool) -> Self {
+        self.retain_graph = retain_graph;
+        self
+    }
+
+    /// Whether the gradients can be differentiated themselves; default false.
+    #[must_use]
+    pub fn create_graph(mut self, create_graph: bool) -> Self {
+        self.create_graph = create_graph;
+        self
+    }
+
+    /// Whether an input that the outputs do not depend on gives `None` instead of an error; default
+    /// false.
+    #[must_use]
+    pub fn allow_unused(mut self, allow_unused: bool) -> Self {
+        self.allow_unused = allow_unused;
+        self
+    }
 }
 
 /// Computes gradients of `outputs` with respect to `inputs`, and accumulates nothing.
 ///
 /// # Errors
 ///
-/// As [`backward`]; [`Status::AUTOGRAD`] for an input that the outputs do not depend on.
+/// As [`backward`]; [`Status::Autograd`] for an input that the outputs do not depend on.
 pub fn grad(
     outputs: &[impl Borrow<Tensor>],
     inputs: &[impl Borrow<Tensor>],
 ) -> Result<Vec<Tensor>> {
-    let missing = || Error::new(Status::INTERNAL, "grad: a gradient is missing");
+    let missing = || Error::new(Status::Internal, "grad: a gradient is missing");
     grad_with(outputs, inputs, GradOptions::default())?
         .into_iter()
         .map(|g| g.ok_or_else(missing))
@@ -100,6 +166,8 @@ pub fn grad_with(
     let (outputs, inputs) = (pointers(outputs), pointers(inputs));
     let grads = options.grad_outputs.map(optional_pointers).unwrap_or_default();
     let given = if options.grad_outputs.is_some() { grads.as_ptr() } else { std::ptr::null() };
+    // It frees what the graph saved.
+    let _access = writing();
     // SAFETY: handles are live, and lists have the lengths given.
     unsafe {
         entries(sys::flam_grad(

@@ -3,7 +3,8 @@
 use std::{mem::size_of, os::raw::c_void, slice};
 
 use crate::{
-    call::{check, list, made, null_mut},
+    access::reading,
+    call::{check, list, made, null_mut, pointers, Borrow},
     callback::{drop_user, guarded, into_user},
     sys, Dataset, Loader, Result, Tensor,
 };
@@ -58,6 +59,23 @@ unsafe extern "C" fn fetch<S: Samples>(
 }
 
 impl Dataset {
+    /// A data set of tensors: sample i is the i-th entry of each along dimension 0. It shares their
+    /// memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Shape`](crate::Status::Shape) where the sizes of dimension 0 differ;
+    /// [`Status::InvalidArgument`](crate::Status::InvalidArgument) for an empty list.
+    pub fn from_tensors(tensors: &[impl Borrow<Tensor>]) -> Result<Dataset> {
+        crate::open_library()?;
+        let raw = pointers(tensors);
+        let access = reading();
+        // SAFETY: live handles, and as many as said. The engine's data set only checks them.
+        drop(unsafe { made::<Dataset>(sys::flam_dataset_from_tensors(raw.as_ptr(), raw.len()))? });
+        drop(access);
+        Dataset::new(Rows(tensors.iter().map(|t| t.borrow().clone()).collect()))
+    }
+
     /// A data set of the program's own.
     ///
     /// # Errors
@@ -87,6 +105,21 @@ impl Dataset {
         fetch: impl Fn(&[i64]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
     ) -> Result<Dataset> {
         Dataset::new(Fetch(size, fetch))
+    }
+}
+
+/// Rows of tensors. The engine's own data set of tensors would read them on its threads, outside of
+/// the lock that keeps writes apart.
+struct Rows(Vec<Tensor>);
+
+impl Samples for Rows {
+    fn size(&self) -> usize {
+        self.0[0].size(0) as usize
+    }
+
+    fn fetch(&self, indices: &[i64]) -> Result<Vec<Tensor>> {
+        let at = Tensor::from(indices);
+        self.0.iter().map(|t| t.index_select(0, &at.to_device(t.device())?)).collect()
     }
 }
 

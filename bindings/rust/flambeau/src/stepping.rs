@@ -3,6 +3,7 @@
 use std::{mem::size_of, os::raw::c_void};
 
 use crate::{
+    access::writing,
     call::{check, made},
     callback::{drop_user, guarded, into_user},
     sys, Optimizer, Result, Scheduler,
@@ -36,6 +37,7 @@ impl Optimizer {
             drop: None,
         };
         let mut loss = 0.0;
+        let _access = writing();
         // SAFETY: the closure lives until the call returns, and is not called after.
         unsafe { check(sys::flam_optimizer_step_closure(self.raw(), &table, &mut loss))? };
         Ok(loss)
@@ -80,6 +82,7 @@ impl Scheduler {
         F: Fn(i64, usize) -> f64 + Send + Sync + 'static,
     {
         let table = rate_callback(factor);
+        let _access = writing();
         // SAFETY: the table is copied; the library drops `user` once, also where this fails.
         unsafe { made(sys::flam_lambda_lr_new(optimizer.raw(), &table)) }
     }
@@ -94,6 +97,7 @@ impl Scheduler {
         F: Fn(i64, usize) -> f64 + Send + Sync + 'static,
     {
         let table = rate_callback(factor);
+        let _access = writing();
         // SAFETY: as above.
         unsafe { made(sys::flam_multiplicative_lr_new(optimizer.raw(), &table)) }
     }

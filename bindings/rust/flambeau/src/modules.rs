@@ -1,29 +1,10 @@
-//! Modules: the library's layers and the program's own, in one tree of named parameters.
-//!
-//! ```
-//! use flambeau::{nn, randn, Result, Tensor};
-//!
-//! struct Scale { weight: Tensor }
-//!
-//! impl nn::Module for Scale {
-//!     fn forward(&self, input: &Tensor) -> Result<Tensor> { input.mul(&self.weight) }
-//!     fn parts(&self, parts: &mut nn::Parts) -> Result<()> {
-//!         parts.parameter("weight", &self.weight)
-//!     }
-//! }
-//!
-//! # fn main() -> Result<()> {
-//! let layer = nn::Layer::new(Scale { weight: randn(&[3])? })?;
-//! let y = layer.forward(&randn(&[2, 3])?)?;
-//! assert_eq!(layer.named_parameters()?.entries()?[0].0, "weight");
-//! # Ok(())
-//! # }
-//! ```
+//! The library's layers and the program's own, in one tree of named parameters.
 
 use std::{mem::size_of, os::raw::c_void, sync::Arc};
 
 pub use crate::gen::Layer;
 use crate::{
+    access::{writing, Access},
     call::{c_text, made, pointers, Borrow},
     callback::{borrowed_list, drop_user, guarded, into_user},
     sys, Error, Result, Status, Tensor,
@@ -52,7 +33,7 @@ pub trait Module: Send + Sync + 'static {
         match inputs {
             [input] => self.forward(input),
             _ => Err(Error::new(
-                Status::INVALID_ARGUMENT,
+                Status::InvalidArgument,
                 format!("{} takes 1 input, not {}", self.name(), inputs.len()),
             )),
         }
@@ -95,7 +76,7 @@ impl Parts<'_> {
     ///
     /// # Errors
     ///
-    /// [`Status::INVALID_ARGUMENT`] for a bad or taken name, [`Status::DTYPE`].
+    /// [`Status::InvalidArgument`] for a bad or taken name, [`Status::Dtype`].
     pub fn parameter(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
         tensor.clone().set_requires_grad(true)?;
         self.0.set_parameter_with(name, Some(tensor))
@@ -105,7 +86,7 @@ impl Parts<'_> {
     ///
     /// # Errors
     ///
-    /// [`Status::INVALID_ARGUMENT`] for a bad or taken name.
+    /// [`Status::InvalidArgument`] for a bad or taken name.
     pub fn buffer(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
         self.0.set_buffer_with(name, Some(tensor), true)
     }
@@ -114,7 +95,7 @@ impl Parts<'_> {
     ///
     /// # Errors
     ///
-    /// [`Status::INVALID_ARGUMENT`] for a bad or taken name.
+    /// [`Status::InvalidArgument`] for a bad or taken name.
     pub fn child(&mut self, name: &str, layer: &Layer) -> Result<()> {
         self.0.set_child_with(name, Some(layer))
     }
@@ -131,7 +112,7 @@ unsafe extern "C" fn run_forward<M: Module>(
         let inputs = borrowed_list(inputs, n).iter().map(|t| t.as_ref());
         let inputs: Option<Vec<&Tensor>> = inputs.collect();
         let inputs =
-            inputs.ok_or_else(|| Error::new(Status::INVALID_ARGUMENT, "an input is missing"))?;
+            inputs.ok_or_else(|| Error::new(Status::InvalidArgument, "an input is missing"))?;
         *out = module.forward_all(&inputs)?.into_ptr();
         Ok(())
     })
@@ -174,6 +155,7 @@ impl Layer {
     ///
     /// Those of its operations; the module's path is among the facts.
     pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        let _access = self.forward_access();
         // SAFETY: live handles.
         unsafe { made(sys::flam_module_call(self.raw(), input.raw())) }
     }
@@ -185,8 +167,14 @@ impl Layer {
     /// Those of its operations.
     pub fn forward_all(&self, inputs: &[impl Borrow<Tensor>]) -> Result<Tensor> {
         let inputs = pointers(inputs);
+        let _access = self.forward_access();
         // SAFETY: live handles, and as many as said.
         unsafe { made(sys::flam_module_forward(self.raw(), inputs.as_ptr(), inputs.len())) }
+    }
+
+    /// A forward writes to running statistics, while those of its modules train.
+    pub(crate) fn forward_access(&self) -> Access {
+        writing()
     }
 
     /// The parameters, those of descendants included, each once: what an optimizer takes.

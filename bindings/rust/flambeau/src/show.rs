@@ -1,0 +1,59 @@
+//! What handles show in `{:?}`: what they are, never an address.
+
+use std::fmt;
+
+use crate::{
+    access::reading, Dataset, Event, Generator, GradScaler, Hook, Layer, Loader, Node, Optimizer,
+    Plot, Profile, Progress, Saved, Scheduler, State, Stream, Tensor,
+};
+
+/// What errors show, and the values: `f32[2] on cpu, tensor([1., 2.])`.
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let _access = reading();
+        write!(f, "{}{:?} on {}, {}", self.dtype(), self.shape(), self.device(), self)
+    }
+}
+
+/// Its type, then its tree as it prints.
+impl fmt::Debug for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.format())
+    }
+}
+
+/// Names and tensors.
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.entries().unwrap_or_default()).finish()
+    }
+}
+
+macro_rules! show {
+    ($($name:ident { $($what:ident),* })*) => {
+        $(impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    $(.field(stringify!($what), &self.$what()))*
+                    .finish_non_exhaustive()
+            }
+        })*
+    };
+}
+
+show! {
+    Dataset { size }
+    Event { device }
+    Generator { device, initial_seed, offset }
+    GradScaler { enabled }
+    Hook {}
+    Loader { size }
+    Node { name, id }
+    Optimizer { group_count, lr }
+    Plot {}
+    Profile {}
+    Progress { done }
+    Saved {}
+    Scheduler {}
+    Stream { device, id }
+}
