@@ -10,6 +10,7 @@ from pathlib import Path
 
 import formatting
 import layers
+import python_layers
 import reflow
 import shape
 
@@ -55,7 +56,8 @@ def main() -> int:
     faults = (
         formatting.cpp(ROOT, files, fix) + formatting.python(ROOT, fix) + formatting.rust(ROOT, fix)
     )
-    faults += layers.check(ROOT, files) + shape.check(ROOT, files)
+    faults += layers.check(ROOT, files) + python_layers.check(ROOT, files)
+    faults += shape.check(ROOT, files)
     print("\n".join(faults))
     print(
         f"lint: {len(faults)} faults in {len(files)} files"

@@ -8,6 +8,7 @@ names the argument."""
 from collections import namedtuple
 from operator import index
 
+from . import _deprecated
 from ._errors import InvalidArgumentError, exception_of
 from ._library import blocking as _blocking
 from ._library import fast as _fast
@@ -224,9 +225,7 @@ def _convert(name, position, parameter, kind, enum, value, keep):
         if value in enum:
             return [enum[value]]
         if value == "elementwise_mean":
-            from ._deprecated import elementwise_mean
-
-            return [enum[elementwise_mean()]]
+            return [enum[_deprecated.elementwise_mean()]]
         words = ", ".join(repr(w) for w in enum if w != "unspecified")
         raise InvalidArgumentError(
             f"{value} is not a valid value for {parameter}: {name}(): argument '{parameter}' must "
@@ -287,16 +286,12 @@ def _variadic(values, named, parameter, name):
 
 def _legacy_reduction(size_average, reduce):
     """torch's deprecated pair of flags as today's word."""
-    from ._deprecated import reduction_of
-
-    return reduction_of(size_average, reduce, 4)
+    return _deprecated.reduction_of(size_average, reduce, 4)
 
 
 def _numbers_first(*args, **named):
     """A call with factors in front of the operands, torch's deprecated order."""
-    from ._deprecated import numbers_first
-
-    return numbers_first(*args, **named)
+    return _deprecated.numbers_first(*args, **named)
 
 
 def fill(outs, values):

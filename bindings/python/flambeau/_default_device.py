@@ -2,19 +2,23 @@
 block."""
 
 from ._gen import api
+from ._types import device as device_type
 
 _outer = []
 
 
-def push(device):
-    """Enters `with device:`."""
-    _outer.append(api.get_default_device())
-    api.set_default_device(device)
+def _enter(self):
+    before = api.get_default_device()
+    api.set_default_device(self)
+    _outer.append(before)
+    return self
 
 
-def pop():
-    """Leaves it."""
+def _exit(self, *exc):
     api.set_default_device(_outer.pop())
+
+
+device_type.__enter__, device_type.__exit__ = _enter, _exit
 
 
 def set_default_device(device):

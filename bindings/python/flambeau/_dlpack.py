@@ -8,6 +8,7 @@ import ctypes
 
 from ._call import _blocking, _raise, ffi
 from ._factory import from_memory
+from ._gen import api
 from ._tensor import Tensor
 from ._types import DTYPES
 from ._types import device as device_type
@@ -110,8 +111,6 @@ def _ready(tensor):
         if _blocking.flam_tensor_host_data(tensor._h, ffi.new("void **")):
             _raise()
     else:
-        from ._gen import api
-
         api.device_synchronize(tensor.device)
 
 

@@ -1,6 +1,7 @@
 """Values in and out: nested lists, NumPy arrays over shared memory, pickles."""
 
 from ._call import _blocking, _fast, _raise, ffi
+from ._factory import from_bytes
 from ._types import BY_CODE, NAMES
 
 _FLOAT32, _BFLOAT16 = NAMES["float32"], NAMES["bfloat16"]
@@ -33,7 +34,7 @@ def _empty_lists(shape):
     return [_empty_lists(shape[1:]) for _ in range(shape[0])]
 
 
-def to_numpy(tensor, force=False):
+def to_numpy(tensor, *, force=False):
     """An array that shares the tensor's memory and keeps it alive."""
     import numpy
 
@@ -141,8 +142,6 @@ def reduced(tensor):
 
 def rebuild(data, code, shape, stride, offset, device, requires_grad, kind):
     """A tensor from its pickled parts."""
-    from ._factory import from_bytes
-
     dtype = BY_CODE[code]
     whole = from_bytes(data, (len(data) // dtype.itemsize,), dtype, device)
     found = _typed(whole.as_strided(shape, stride, offset).detach(), kind)

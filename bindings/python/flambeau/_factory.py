@@ -4,6 +4,7 @@ import warnings
 from array import array
 
 from ._call import _NULL, _blocking, _fast, _number, ffi, wrap
+from ._callbacks import DROP, keep
 from ._gen import api, ops
 from ._tensor import Tensor
 from ._types import BY_NUMPY, NAMES, device_code, dtype_of
@@ -245,8 +246,6 @@ def from_numpy(ndarray):
 
 def from_memory(address, shape, strides, dtype, owner, device=None):
     """A tensor over memory that lives as long as `owner`, which the tensor keeps."""
-    from ._callbacks import DROP, keep
-
     h = _fast.flam_tensor_from_blob(
         ffi.cast("void *", address),
         shape,
@@ -373,3 +372,21 @@ def legacy_tensor(data, cls, dtype, device):
     if type(data[0]).__name__ == "Size":
         return ops.TORCH["empty"](data[0], dtype=dtype, device=device)
     return tensor(data[0], dtype=dtype, device=device)
+
+
+def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    """A tensor of `data` with this one's dtype and device."""
+    like = {"dtype": dtype or self.dtype, "device": device or self.device}
+    return tensor(data, **like, requires_grad=requires_grad)
+
+
+def _new(self, *data):
+    return legacy_tensor(data, Tensor, self.dtype, self.device)
+
+
+def _constructed(cls, *data, device=None):
+    made = legacy_tensor(data, cls, None, device)
+    return made if cls is Tensor else made.as_subclass(cls)
+
+
+Tensor.__new__, Tensor.new, Tensor.new_tensor = _constructed, _new, _new_tensor

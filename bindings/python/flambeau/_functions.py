@@ -1,7 +1,14 @@
 """Functions of the top-level module that are Python's own: questions about values, and defaults."""
 
-from ._gen import api
+import importlib
+
+from ._call import _number
+from ._deprecated import warn_once
+from ._deprecated.tensor_types import dtype_of
+from ._gen import api, ops
 from ._tensor import Tensor
+from ._types import Size
+from ._types import device as device_type
 
 
 def is_tensor(obj):
@@ -53,9 +60,6 @@ def set_default_dtype(d):
 def set_default_tensor_type(t):
     """torch's old form of `set_default_dtype`: takes a type such as `torch.DoubleTensor`, or its
     name."""
-    from ._deprecated import warn_once
-    from ._legacy import dtype_of
-
     warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
         "torch.set_default_dtype() and torch.set_default_device() as alternatives."
@@ -67,8 +71,6 @@ def set_default_tensor_type(t):
 
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes have together."""
-    from ._types import Size
-
     found = []
     for i, shape in enumerate(shapes):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -108,26 +110,19 @@ def get_float32_matmul_precision():
 
 def promote_types(type1, type2):
     """The dtype that results from operands of two dtypes."""
-    empty = _empty()
-    return (empty(0, dtype=type1) + empty(0, dtype=type2)).dtype
+    zeros = ops.TORCH["zeros"]
+    return (zeros(0, dtype=type1) + zeros(0, dtype=type2)).dtype
 
 
 def result_type(tensor1, tensor2):
     """The dtype of an operation on two tensors or numbers."""
-    from ._call import _number
 
     def stand_in(value):
         if not isinstance(value, Tensor):
             return _number(value)
-        return _empty()((0,) if value.dim() else (), dtype=value.dtype)
+        return ops.TORCH["zeros"]((0,) if value.dim() else (), dtype=value.dtype)
 
     return (stand_in(tensor1) + stand_in(tensor2)).dtype
-
-
-def _empty():
-    from ._gen import ops
-
-    return ops.TORCH["zeros"]
 
 
 def can_cast(from_, to):
@@ -155,10 +150,6 @@ def set_flush_denormal(mode):
 
 def get_device_module(device=None):
     """Such as `torch.cuda` for a device."""
-    import importlib
-
-    from ._types import device as device_type
-
     kind = "cpu" if device is None else device_type(device).type
     return importlib.import_module(f"flambeau.{kind}")
 

@@ -4,10 +4,12 @@ rest.
 An item is a kind, three numbers and perhaps a tensor (see `flam_index`). A single integer, by far
 the most frequent index, goes straight to `flam_select`."""
 
-from . import _call
 from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _rel, _scalar
 from ._deprecated import warn_once
+from ._factory import as_tensor
+from ._factory import tensor as tensor_of
 from ._gen import api
+from ._tensor import Tensor
 from ._types import NAMES
 
 _UINT8 = NAMES["uint8"]
@@ -29,7 +31,7 @@ def get(tensor, index):
         )
     if not h:
         _raise()
-    t = _new(_call.Tensor)
+    t = _new(Tensor)
     t._h = h
     return t
 
@@ -41,8 +43,6 @@ def put(tensor, index, value, accumulate=False):
     elif hasattr(value, "_h"):
         value = value if value.dtype is tensor.dtype else value.to(dtype=tensor.dtype)
     else:
-        from ._factory import as_tensor
-
         value = as_tensor(value, dtype=tensor.dtype, device=tensor.device)
     kinds, bounds, tensors, kept = _items(index)
     h = _blocking.flam_index_put_(
@@ -143,14 +143,9 @@ def _as_index(part):
             )
         return part
     if isinstance(part, (list, tuple, range)):
-        from ._factory import tensor
-        from ._types import NAMES
-
         values = list(part)
-        return tensor(values) if values else tensor(values, dtype=NAMES["int64"])
+        return tensor_of(values) if values else tensor_of(values, dtype=NAMES["int64"])
     if type(part).__module__ == "numpy" and getattr(part, "shape", ()):
-        from ._factory import as_tensor
-
         return as_tensor(part)
     if hasattr(part, "__index__"):
         return part.__index__()
@@ -159,3 +154,6 @@ def _as_index(part):
         "indices "
         f"(got {type(part).__name__})"
     )
+
+
+Tensor.__getitem__, Tensor.__setitem__ = get, put

@@ -1,210 +1,62 @@
-"""Methods of tensors, and functions, that stand on generated ones: torch's spellings with arguments
-that are Python's alone: flags before dimensions, rules of scatter, NumPy's results as tensors."""
+"""Methods of tensors whose modules are loaded on first use, so that the import stays short: where
+each is, and the function that it is there."""
 
-from ._call import ffi
-from ._factory import arange
-from ._gen import ops
-from ._tensor import Tensor
-from ._types import channels_last, memory_format
+import importlib
 
+from ._on_demand import by_name
+from ._tensor import Tensor, disabled_torch_function
 
-def _by_flag(plain):
-    def moment(input, *args, **named):
-        if args and args[0].__class__ is bool:  # torch's older order: the flag first
-            args, named["unbiased"] = args[1:], args[0]
-        if named.get("correction", 1) is None:
-            del named["correction"]
-        if "unbiased" in named and len(args) < 2:
-            named["correction"] = int(named.pop("unbiased"))
-        made = plain(input, *args, **named)
-        return tuple(made) if isinstance(made, tuple) else made  # these have no names in torch
-
-    moment.__name__ = moment.__qualname__ = plain.__name__
-    moment.__doc__ = plain.__doc__
-    return moment
-
-
-_MOMENTS = {name: _by_flag(ops.TORCH[name]) for name in ("std", "var", "std_mean", "var_mean")}
-
-
-def put_(self, index, source, accumulate=False):
-    """Writes values at places of the tensor seen as one row."""
-    row = self.contiguous().view(-1)
-    row.index_put_((index.reshape(-1),), source.reshape(-1), accumulate)
-    return self if self.is_contiguous() else self.copy_(row.view(self.shape))
-
-
-def _reducing(plain, reduce_into):
-    rules = {"add": "sum", "multiply": "prod"}
-
-    def scatter(input, dim, index, *values, reduce=None, **named):
-        if reduce is None:
-            return plain(input, dim, index, *values, **named)
-        if reduce not in rules:
-            raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce}")
-        src = values[0] if values else named.get("src", named.get("value"))
-        if not isinstance(src, Tensor):
-            src = input.new_full(index.shape, src)
-        return reduce_into(input, dim, index, src, rules[reduce], include_self=True)
-
-    scatter.__name__ = scatter.__qualname__ = plain.__name__
-    scatter.__doc__ = plain.__doc__
-    return scatter
-
-
-scatter = _reducing(Tensor.scatter, Tensor.scatter_reduce)
-scatter_ = _reducing(Tensor.scatter_, Tensor.scatter_reduce_)
-
-
-def polygamma(self, n):
-    """The derivative number `n` of the digamma function."""
-    return ops.TORCH["polygamma"](n, self)
-
-
-def polygamma_(self, n):
-    """`polygamma` in place."""
-    if not self.is_floating_point():
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {self.dtype}"
-        )
-    return self.copy_(polygamma(self, n))
-
-
-def _splitting(plain):
-    def tensor_split(input, indices_or_sections=None, dim=0, **named):
-        for name in ("indices", "sections", "tensor_indices_or_sections"):
-            if name in named:
-                indices_or_sections = named.pop(name)
-        if isinstance(indices_or_sections, Tensor):
-            indices_or_sections = indices_or_sections.tolist()
-        return plain(input, indices_or_sections, dim, **named)
-
-    tensor_split.__doc__ = plain.__doc__
-    return tensor_split
-
-
-tensor_split = _splitting(ops.TORCH["tensor_split"])
-
-
-def is_set_to(self, tensor):
-    """Whether both are the same elements of the same memory."""
-    return (
-        self.data_ptr() == tensor.data_ptr()
-        and self.shape == tensor.shape
-        and self.stride() == tensor.stride()
-    )
-
-
-def _handle(self):
-    """The number by which packages tell tensors apart."""
-    return int(ffi.cast("uintptr_t", self._h))
-
-
-def _conjugate_transpose(self):
-    if self.dim() not in (0, 2):
-        raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
-        )
-    return self.t()
-
-
-def adjoint(input):
-    """The transpose of the last two dimensions, as there are no complex numbers."""
-    if input.dim() == 1:
-        raise RuntimeError(
-            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
-        )
-    return input.mT if input.dim() else input
-
-
-def dim_order(self, *, ambiguity_check=False):
-    """The dimensions from the one with the greatest steps in memory to the one with the least.
-    `ambiguity_check`: whether another order that fits too is an error, or the memory formats of
-    which just one must fit then."""
-    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
-    if not isinstance(formats, list) or not all(isinstance(f, memory_format) for f in formats):
-        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
-    strides = self.stride()
-    equal = any(a == b for a, b in zip(strides, strides[1:]))
-    if ambiguity_check is not False and (equal or 1 in self.shape):
-        if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
-            raise RuntimeError(
-                "The tensor does not have unique dim order, or cannot map to exact one of the "
-                "given memory formats."
-            )
-    if self.is_contiguous():
-        return tuple(range(self.dim()))
-    if self.dim() == 4 and self.is_contiguous(memory_format=channels_last):
-        return (0, 2, 3, 1)
-    order, unique = _by_steps(self.shape, strides)
-    if ambiguity_check and not unique:
-        raise RuntimeError("The tensor does not have unique dim order.")
-    return tuple(order)
-
-
-def _by_steps(shape, strides):
-    """torch's order of dimensions by falling steps, and whether steps decide it everywhere: of
-    equal ones the longer dimension is further out, a step of 0 leaves a dimension in its place."""
-
-    def further_in(a, b):
-        if not strides[a] or not strides[b] or (strides[a] == strides[b] and shape[a] <= shape[b]):
-            return None
-        return strides[a] < strides[b]
-
-    order, unique = [], True
-    for d in reversed(range(len(shape))):
-        at = len(order)
-        for i in reversed(range(len(order))):
-            known = further_in(order[i], d)
-            if known:
-                break
-            unique = unique and known is not None
-            at = at if known is None else i
-        order.insert(at, d)
-    return order[::-1], unique
-
-
-def repeat_interleave(input, repeats=None, dim=None, *, output_size=None, axis=None):
-    """Every element, or every slice along `dim`, `repeats` times; of one tensor alone the number of
-    each element, as often as the element says. `axis` is another name of `dim`."""
-    dim = dim if axis is None else axis
-    if isinstance(repeats, int):
-        made = _repeat_interleave(input, repeats, dim)
-        if output_size is not None and output_size != made.size(dim or 0):
-            raise RuntimeError(f"expected output_size {made.size(dim or 0)}, got {output_size}")
-        return made
-    size = {} if output_size is None else {"output_size": output_size}
-    if repeats is not None:
-        return _repeat_interleave(input, repeats, dim, **size)
-    if not isinstance(input, Tensor) or input.dim() != 1:
-        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-    places = arange(input.numel(), device=input.device)
-    return _repeat_interleave(places, input, 0, **size).to(input.dtype)
-
-
-_repeat_interleave = ops.TORCH["repeat_interleave"]
-
-
-def __array_wrap__(self, array, context=None, return_scalar=False):
-    """Results of NumPy's functions of tensors are tensors."""
-    from ._factory import from_numpy
-
-    return from_numpy(array)
-
-
-METHODS = {
-    "repeat_interleave": repeat_interleave,
-    **{"is_set_to": is_set_to, "put_": put_, "scatter": scatter, "scatter_": scatter_},
-    **{"polygamma": polygamma, "polygamma_": polygamma_, "tensor_split": tensor_split},
-    **{name: _MOMENTS[name] for name in ("std", "var")},
-    **{"__array_wrap__": __array_wrap__, "adjoint": adjoint, "dim_order": dim_order},
+# By module: methods that are the function of their name, or `method=function`.
+_LAZY = {
+    "_complex": "angle conj conj_physical conj_physical_ imag is_conj is_neg isreal real "
+    "resolve_conj resolve_neg",
+    "_copies": "narrow_copy new_empty_strided nonzero_static put unsafe_chunk unsafe_split "
+    "unsafe_split_with_sizes",
+    "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
+    "_dlpack": "__dlpack__=export",
+    "_exchange": "__copy__=shallow_copy __deepcopy__=deep_copy __reduce_ex__=reduced "
+    "numpy=to_numpy tolist=to_list",
+    "_sampled": "histogram",
+    "_storage": "storage=TypedStorage untyped_storage=UntypedStorage",
+    "_unique": "unique unique_consecutive",
+    "autograd.graph": "grad_fn=node_of register_hook register_post_accumulate_grad_hook",
+    "multiprocessing.shared": "is_shared share_memory_",
+    "overrides": "as_subclass",
+    "random": "random_",
 }
-FUNCTIONS = {
-    **{"adjoint": adjoint, "repeat_interleave": repeat_interleave, "scatter": scatter},
-    "tensor_split": tensor_split,
-    **_MOMENTS,
-}
-for _name, _method in METHODS.items():
-    setattr(Tensor, _name, _method)
-Tensor.H = property(_conjugate_transpose)
-Tensor._cdata = property(_handle)
+
+
+def _function(module, name):
+    return getattr(importlib.import_module("." + module, __package__), name)
+
+
+def _method(shown, module, name):
+    found = None
+
+    def method(self, *args, **named):
+        nonlocal found
+        found = found or _function(module, name)
+        return found(self, *args, **named)
+
+    method.__name__ = method.__qualname__ = shown
+    return method
+
+
+def _torch_function(cls, func, types, args=(), kwargs=None):
+    return _function("overrides", "default_torch_function")(cls, func, types, args, kwargs)
+
+
+def _init_subclass(cls, **named):
+    """The first class that sees functions of tensors makes them ask it."""
+    super(Tensor, cls).__init_subclass__(**named)
+    if cls.__torch_function__ is not disabled_torch_function:
+        _function("overrides", "install")()
+
+
+for _entry, _module in by_name(_LAZY).items():
+    _shown, _, _name = _entry.partition("=")
+    setattr(Tensor, _shown, _method(_shown, _module, _name or _shown))
+for _shown in ("grad_fn", "imag", "real"):
+    setattr(Tensor, _shown, property(getattr(Tensor, _shown)))
+Tensor.__torch_function__ = classmethod(_torch_function)
+Tensor.__init_subclass__ = classmethod(_init_subclass)

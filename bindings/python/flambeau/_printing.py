@@ -39,21 +39,15 @@ def text(tensor):
     if _blocking.flam_tensor_format(tensor._h, _options, out):
         _raise()
     found = _text(out[0])
-    return found if type(tensor) in _PLAIN else _renamed(found, tensor)
+    return found if type(tensor) in PLAIN else _renamed(found, tensor)
 
 
-_PLAIN = set()  # classes that print as "tensor(...)"; the others by their names
+PLAIN = set()  # classes that print as "tensor(...)"; the others by their names
 
 
 def _renamed(found, tensor):
-    from ._tensor import Tensor
-    from .nn.parameter import Buffer, Parameter
-
-    _PLAIN.update((Tensor, Parameter, Buffer))
-    if type(tensor) in _PLAIN:
-        return found
     name = type(tensor).__name__
-    is_parameter = isinstance(tensor, Parameter)
+    is_parameter = getattr(tensor, "_is_parameter", False)
     opening = f"Parameter({name}(" if is_parameter else f"{name}("
     lines = found[len("tensor(") :].split("\n")
     more = " " * (len(opening) - len("tensor("))

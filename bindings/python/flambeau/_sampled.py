@@ -1,6 +1,7 @@
 """Functions of samples in torch's spellings: slopes, histograms, places as indices."""
 
 from ._call import _result
+from ._factory import tensor
 from ._gen import ops
 from ._tensor import Tensor
 
@@ -189,8 +190,6 @@ def unravel_index(indices, shape):
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {sizes}")
-    from ._factory import tensor
-
     steps = [1]
     for n in reversed(sizes[1:]):
         steps.append(steps[-1] * n)

@@ -3,20 +3,15 @@
 Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds
 attributes."""
 
-from . import _call, _deprecated, _indexing, _old_forms, _printing
-from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _scalar, ffi
+from . import _call, _deprecated, _printing
+from ._call import _NULL, _blocking, _fast, _new, _raise, ffi
 from ._gen import api, ops
+from ._memory_format import clone, contiguous, formatted, is_contiguous
 from ._types import BY_CODE, NAMES, Size, device_of_code, dtype_of, strided
 from ._types import device as device_type
 from ._types import dtype as dtype_type
 
 _rel = _fast.flam_tensor_release
-_c_add, _c_sub, _c_mul, _c_matmul = (
-    _fast.flam_add,
-    _fast.flam_sub,
-    _fast.flam_mul,
-    _fast.flam_matmul,
-)
 _c_dim, _c_sizes, _c_dtype, _c_device = (
     _fast.flam_tensor_dim,
     _fast.flam_tensor_sizes,
@@ -24,7 +19,6 @@ _c_dim, _c_sizes, _c_dtype, _c_device = (
     _fast.flam_tensor_device,
 )
 _unpack = ffi.unpack
-_METHODS = ops.TENSOR
 
 
 class _TensorMeta(type):
@@ -56,31 +50,7 @@ class Tensor(metaclass=_TensorMeta):
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     layout = strided
     names = property(lambda self: (None,) * self.dim())
-
-    def __new__(cls, *data, device=None):
-        from ._factory import legacy_tensor
-
-        made = legacy_tensor(data, cls, None, device)
-        return made if cls is Tensor else made.as_subclass(cls)
-
-    def __init_subclass__(cls, **named):
-        super().__init_subclass__(**named)
-        if cls.__torch_function__ is not disabled_torch_function:
-            from .overrides import install
-
-            install()
-
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        from .overrides import default_torch_function
-
-        return default_torch_function(cls, func, types, args, kwargs)
-
-    def as_subclass(self, cls):
-        """The same tensor as an instance of a subclass of Tensor."""
-        from .overrides import as_subclass
-
-        return as_subclass(self, cls)
+    clone, contiguous, is_contiguous = clone, contiguous, is_contiguous
 
     @staticmethod
     def _make_subclass(cls, data, require_grad=False, **_):
@@ -177,36 +147,6 @@ class Tensor(metaclass=_TensorMeta):
         done."""
         api.tensor_record_stream(self, stream)
 
-    def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
-        from ._sets import unique
-
-        return unique(self, sorted, return_inverse, return_counts, dim)
-
-    def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
-        from ._sets import unique_consecutive
-
-        return unique_consecutive(self, return_inverse, return_counts, dim)
-
-    def svd(self, some=True, compute_uv=True):
-        from ._linalg_old import svd
-
-        return svd(self, some, compute_uv)
-
-    def qr(self, some=True):
-        from ._linalg_old import qr
-
-        return qr(self, some)
-
-    def pinverse(self):
-        from ._linalg_old import pinverse
-
-        return pinverse(self)
-
-    def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
-        from ._linalg_old import triangular_solve
-
-        return triangular_solve(self, A, upper, transpose, unitriangular)
-
     # ---- autograd
 
     @property
@@ -281,12 +221,6 @@ class Tensor(metaclass=_TensorMeta):
         if _fast.flam_tensor_set_data(self._h, value._h):
             _raise()
 
-    @property
-    def grad_fn(self):
-        from .autograd.graph import node_of
-
-        return node_of(self)
-
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Adds the gradients of this tensor to those of the leaves it was computed from."""
         grads, n = (_NULL, 0) if gradient is None else ([gradient._h], 1)
@@ -305,19 +239,6 @@ class Tensor(metaclass=_TensorMeta):
         api.tensor_detach_(self)
         return self
 
-    def register_hook(self, hook):
-        """Runs `hook(grad)` when the gradient is computed; what it returns replaces the
-        gradient."""
-        from .autograd.graph import register_hook
-
-        return register_hook(self, hook)
-
-    def register_post_accumulate_grad_hook(self, hook):
-        """Runs `hook(tensor)` after this leaf's gradient was accumulated."""
-        from .autograd.graph import register_accumulated_hook
-
-        return register_accumulated_hook(self, hook)
-
     # ---- values
 
     def item(self):
@@ -333,28 +254,11 @@ class Tensor(metaclass=_TensorMeta):
             _raise()
         return bool(cell[0]) if dtype._code == 10 else cell[0]
 
-    def tolist(self):
-        """The elements as nested lists; a number for a 0-d tensor."""
-        from ._exchange import to_list
-
-        return to_list(self)
-
-    def numpy(self, *, force=False):
-        """A NumPy array over the same memory."""
-        from ._exchange import to_numpy
-
-        return to_numpy(self, force)
-
     def __array__(self, dtype=None, copy=None):
         found = self.numpy()
         if dtype is not None and found.dtype != dtype:
             return found.astype(dtype)
         return found.copy() if copy else found
-
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        from ._dlpack import export
-
-        return export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
         return _c_device(self._h) >> 16, max(self.get_device(), 0)
@@ -446,7 +350,7 @@ class Tensor(metaclass=_TensorMeta):
         if flags:
             non_blocking, copy = (*flags, copy)[:2]
         found = self._moved(device, dtype, non_blocking, copy)
-        return found if memory_format is None else _old_forms.formatted(found, memory_format)
+        return found if memory_format is None else formatted(found, memory_format)
 
     def _moved(self, device, dtype, non_blocking=False, copy=False):
         code = 0 if device is None else device_type(device)._code
@@ -462,38 +366,14 @@ class Tensor(metaclass=_TensorMeta):
         return t
 
     def cpu(self, memory_format=None):
-        return _old_forms.formatted(self._moved("cpu", None), memory_format)
+        return formatted(self._moved("cpu", None), memory_format)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         device = "cuda" if device is None else device_type(device)
-        return _old_forms.formatted(self._moved(device, None, non_blocking), memory_format)
-
-    def type(self, dtype=None, non_blocking=False):
-        """The name of the tensor's type, or the tensor in another dtype."""
-        from ._legacy import dtype_of, type_name
-
-        return (
-            type_name(self) if dtype is None else self._moved(*dtype_of(dtype, self), non_blocking)
-        )
+        return formatted(self._moved(device, None, non_blocking), memory_format)
 
     def type_as(self, other):
         return self.to(other)
-
-    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
-        """A tensor of `data` with this one's dtype and device."""
-        from ._factory import tensor
-
-        return tensor(
-            data,
-            dtype=dtype or self.dtype,
-            device=device or self.device,
-            requires_grad=requires_grad,
-        )
-
-    def new(self, *data):
-        from ._factory import legacy_tensor
-
-        return legacy_tensor(data, Tensor, self.dtype, self.device)
 
     def _new_like(
         self,
@@ -568,233 +448,23 @@ class Tensor(metaclass=_TensorMeta):
 
     mT = property(lambda self: self.transpose(-2, -1))
 
-    def apply_(self, function):
-        """Replaces every element of a cpu tensor by `function` of it; slow, as in torch."""
-        if not self.is_cpu:
-            raise TypeError("apply_ is only implemented on CPU tensors")
-        from ._factory import tensor
-
-        flat = [function(v) for v in self.detach().reshape(-1).tolist()]
-        self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
-        return self
-
-    def random_(self, from_=0, to=None, *, generator=None):
-        """Fills with uniform integers, in place."""
-        from .random import random_
-
-        return random_(self, from_, to, generator=generator)
-
-    def share_memory_(self):
-        """Moves the storage into memory that processes share; on a GPU all memory counts as
-        such."""
-        if self.is_cpu:
-            from .multiprocessing.shared import share
-
-            share(self)
-        return self
-
-    def is_shared(self):
-        """Whether other processes can see the memory."""
-        if not self.is_cpu:
-            return True
-        from .multiprocessing.shared import segment_of
-
-        return segment_of(self) is not None
-
-    def untyped_storage(self):
-        from ._storage import UntypedStorage
-
-        return UntypedStorage(self)
-
-    def storage(self):
-        from ._storage import TypedStorage
-
-        return TypedStorage(self)
-
-    def __getitem__(self, index):
-        return _indexing.get(self, index)
-
-    def __setitem__(self, index, value):
-        _indexing.put(self, index, value)
-
-    # ---- copies and pickles
-
-    def __deepcopy__(self, memo):
-        from ._exchange import deep_copy
-
-        return deep_copy(self, memo)
-
-    def __copy__(self):
-        from ._exchange import shallow_copy
-
-        return shallow_copy(self)
-
-    def __reduce_ex__(self, protocol):
-        from ._exchange import reduced
-
-        return reduced(self)
-
     def __setstate__(self, state):
         self.__dict__.update(state)
-
-    # ---- operators: the four hottest call C directly; `_operators` adds the rest
-
-    def __add__(self, other):
-        if other.__class__ in _NUMBERS:
-            other = _scalar(other)
-        try:
-            h = _c_add(self._h, other._h, 1)
-        except AttributeError:
-            return _METHODS["add"](self, _operand(other)) if _is_operand(other) else NotImplemented
-        if not h:
-            _raise()
-        t = _new(Tensor)
-        t._h = h
-        return t
-
-    def __sub__(self, other):
-        if other.__class__ in _NUMBERS:
-            other = _scalar(other)
-        try:
-            h = _c_sub(self._h, other._h, 1)
-        except AttributeError:
-            return _METHODS["sub"](self, _operand(other)) if _is_operand(other) else NotImplemented
-        if not h:
-            _raise()
-        t = _new(Tensor)
-        t._h = h
-        return t
-
-    def __mul__(self, other):
-        if other.__class__ in _NUMBERS:
-            other = _scalar(other)
-        try:
-            h = _c_mul(self._h, other._h)
-        except AttributeError:
-            return _METHODS["mul"](self, _operand(other)) if _is_operand(other) else NotImplemented
-        if not h:
-            _raise()
-        t = _new(Tensor)
-        t._h = h
-        return t
-
-    def __matmul__(self, other):
-        try:
-            h = _c_matmul(self._h, other._h)
-        except AttributeError:
-            return NotImplemented
-        if not h:
-            _raise()
-        t = _new(Tensor)
-        t._h = h
-        return t
-
-
-def _is_operand(value):
-    """Whether an operator takes this as its other side."""
-    return (
-        hasattr(value, "_h") or isinstance(value, (int, float)) or type(value).__module__ == "numpy"
-    )
-
-
-def _operand(value):
-    """Numbers and arrays as tensors; tensors as they are."""
-    if value.__class__ in _NUMBERS:
-        return _scalar(value)
-    if type(value).__module__ == "numpy" and getattr(value, "shape", ()):
-        from ._factory import as_tensor
-
-        return as_tensor(value)
-    return value
-
-
-def _binary(name, reflected=False):
-    function = _METHODS[name]
-
-    def operator(self, other):
-        if other.__class__ not in _NUMBERS and not _is_operand(other):
-            return NotImplemented
-        return function(_operand(other), self) if reflected else function(self, _operand(other))
-
-    return operator
-
-
-def _in_place(name):
-    function = _METHODS[name]
-
-    def operator(self, other):
-        return function(self, _operand(other)) if _is_operand(other) else NotImplemented
-
-    return operator
-
-
-_BINARY = {
-    "truediv": "div",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "pow",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}
-_COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-_UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
-_ASSIGN = {
-    "iadd": "add_",
-    "isub": "sub_",
-    "imul": "mul_",
-    "itruediv": "div_",
-    "ifloordiv": "floor_divide_",
-    "imod": "remainder_",
-    "ipow": "pow_",
-    "iand": "bitwise_and_",
-    "ior": "bitwise_or_",
-    "ixor": "bitwise_xor_",
-}
-_REFLECTED = {
-    "radd": "add",
-    "rsub": "sub",
-    "rmul": "mul",
-    "rmatmul": "matmul",
-    **{"r" + name: method for name, method in _BINARY.items()},
-}
-
-
-def tensor_operators():
-    """Operators and the methods of the same arguments that they stand for."""
-    hot = {name: name for name in ("add", "sub", "mul", "matmul")}
-    return {**hot, **_BINARY, **_COMPARE, **_UNARY}
-
-
-def _operators():
-    """Every operator that the table of methods can carry."""
-    for names, make in (
-        (_BINARY, _binary),
-        (_COMPARE, _binary),
-        (_ASSIGN, _in_place),
-        (_REFLECTED, lambda name: _binary(name, True)),
-        (_UNARY, _METHODS.get),
-    ):
-        for name, method in names.items():
-            if method in _METHODS:
-                setattr(Tensor, f"__{name}__", make(method))
-    for name, method in {**_METHODS, **_old_forms.TENSOR}.items():
-        if name not in Tensor.__dict__:
-            setattr(Tensor, name, method)
-    for name in ("float", "double", "half", "bfloat16", "int", "long", "short", "bool"):
-        setattr(Tensor, name, _cast(NAMES[name]))
-    Tensor.char, Tensor.byte = _cast(NAMES["int8"]), _cast(NAMES["uint8"])
 
 
 def _cast(dtype):
     def cast(self, memory_format=None):
         found = self._moved(None, dtype)
-        return found if memory_format is None else _old_forms.formatted(found, memory_format)
+        return found if memory_format is None else formatted(found, memory_format)
 
     return cast
 
 
-_operators()
+for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "bool"):
+    setattr(Tensor, _name, _cast(NAMES[_name]))
+Tensor.char, Tensor.byte = _cast(NAMES["int8"]), _cast(NAMES["uint8"])
+for _name, _method in ops.TENSOR.items():
+    if _name not in Tensor.__dict__:
+        setattr(Tensor, _name, _method)
+_printing.PLAIN.add(Tensor)
 _call.Tensor = ops.Tensor = api.Tensor = Tensor

@@ -6,6 +6,8 @@ engine. Each dtype and device knows its number in the ABI (`_code`); 0 there mea
 
 import math as _math
 
+from ._errors import UnsupportedError
+
 
 class dtype:
     """Element type of a tensor."""
@@ -88,8 +90,6 @@ class _ForeignDtype(dtype):
 
     @property
     def _code(self):
-        from ._errors import UnsupportedError
-
         raise UnsupportedError(
             f"{self!r} is unsupported: flambeau's tensors have the dtypes "
             + ", ".join(d._name for d in DTYPES)
@@ -195,17 +195,6 @@ class device:
     def __reduce__(self):
         return device, (self.type,) if self.index is None else (self.type, self.index)
 
-    def __enter__(self):
-        from . import _default_device
-
-        _default_device.push(self)
-        return self
-
-    def __exit__(self, *exc):
-        from . import _default_device
-
-        _default_device.pop()
-
 
 class _ForeignDevice(device):
     """A device of torch's that holds no tensors here: programs compare with it. Its number in the
@@ -221,8 +210,6 @@ class _ForeignDevice(device):
 
     @property
     def _code(self):
-        from ._errors import UnsupportedError
-
         raise UnsupportedError(
             f"device {str(self)!r} is unsupported: flambeau's tensors are on cpu, cuda or sim"
         )
@@ -234,9 +221,6 @@ class _ForeignDevice(device):
 
     def __hash__(self):
         return hash((self.type, self.index))
-
-    def __enter__(self):
-        return self._code
 
 
 _devices = {}

@@ -1,6 +1,7 @@
 """`torch._utils`: private helpers of torch's that programs call to send many tensors as one."""
 
 from ._gen import ops
+from ._types import device as device_type
 
 
 def _flatten_dense_tensors(tensors):
@@ -16,7 +17,6 @@ def _unflatten_dense_tensors(flat, tensors):
 
 def _get_device_index(device, optional=False, allow_cpu=False):
     """The number of a device: its own, or the current one's."""
-    from ._types import device as device_type
     from .cuda import current_device
 
     if isinstance(device, int):

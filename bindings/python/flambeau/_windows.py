@@ -3,8 +3,10 @@
 
 from math import pi
 
+from ._factory import arange
 from ._functions import get_default_dtype
 from ._gen import ops
+from ._types import NAMES
 
 
 def _window(
@@ -20,9 +22,6 @@ def _window(
     if n < 2:
         made = ops.TORCH["ones"]((n,), dtype=dtype, device=device)
     else:
-        from ._factory import arange
-        from ._types import NAMES
-
         last = n if periodic else n - 1
         wide = NAMES["float64"]
         made = weights(arange(n, dtype=wide, device=device), last).to(dtype)

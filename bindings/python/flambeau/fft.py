@@ -1,8 +1,9 @@
 """`torch.fft`: frequencies and shifts; the transforms are unsupported, as complex numbers are."""
 
-from . import _refused, roll
+from . import _refused
 from ._factory import tensor
 from ._gen import api
+from ._torch import roll
 
 _WHY = (
     "flambeau has no complex numbers. A transform of fixed size is a product with matrices of "

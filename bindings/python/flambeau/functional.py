@@ -1,7 +1,7 @@
 """`torch.functional`: functions of `torch` under the name of the module that PyTorch keeps them
 in; programs import it, or a name from it."""
 
-from . import (
+from ._torch import (
     atleast_1d,
     atleast_2d,
     atleast_3d,

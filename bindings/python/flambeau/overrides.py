@@ -6,8 +6,13 @@ their namespaces and on Tensor by ones that look at the classes of their argumen
 import functools
 import threading
 
+from . import _signatures, _torch
 from ._call import _fast, wrap
-from ._tensor import Tensor, disabled_torch_function, tensor_operators
+from ._deprecated import functions as _deprecated_functions
+from ._gen import ops
+from ._operators import STAND_FOR
+from ._tensor import Tensor, disabled_torch_function
+from .nn import functional
 
 __all__ = [
     "get_default_nowrap_functions",
@@ -169,11 +174,6 @@ _INFRASTRUCTURE = {
 @functools.cache
 def install():
     """Replaces every function of tensors by one that asks first. Once in a process."""
-    import flambeau
-
-    from ._gen import ops
-    from .nn import functional
-
     made = {}
 
     def asking(function):
@@ -181,15 +181,22 @@ def install():
             made[function] = _asking(function)
         return made[function]
 
-    spaces = (
-        (vars(flambeau), {**ops.TORCH, **flambeau._old_forms.TORCH, **_factories(flambeau)}),
-        (vars(functional), {n: f for n, f in vars(functional).items() if _is_function(n, f)}),
-    )
+    torch_functions = {
+        *ops.TORCH,
+        *_signatures.FUNCTIONS,
+        *_deprecated_functions.FUNCTIONS,
+        "clone",
+    }
+    of_f = [n for n, f in vars(functional).items() if callable(f) and not n.startswith("_")]
+    spaces = [(space, torch_functions) for space in _torch._SPACES] + [(vars(functional), of_f)]
+    for name in ("einsum", "tensordot", "unique", "unique_consecutive"):
+        for space in _torch._SPACES:
+            space[name] = asking(getattr(_torch, name))
     for space, functions in spaces:
         for name in functions:
             if callable(space.get(name)):
                 space[name] = asking(space[name])
-    operators = {f"__{name}__": method for name, method in tensor_operators().items()}
+    operators = {f"__{name}__": method for name, method in STAND_FOR.items()}
     for name, value in list(vars(Tensor).items()):
         if name in _INFRASTRUCTURE or isinstance(value, (staticmethod, classmethod)):
             continue
@@ -197,12 +204,3 @@ def install():
             setattr(Tensor, name, property(_asking(value.fget, True), value.fset, value.fdel))
         elif callable(value) and not isinstance(value, type):
             setattr(Tensor, name, _asking(value, True, operators.get(name)))
-
-
-def _factories(flambeau):
-    names = "einsum", "tensordot", "unique", "unique_consecutive"
-    return {name: getattr(flambeau, name) for name in names}
-
-
-def _is_function(name, value):
-    return callable(value) and not name.startswith("_")

@@ -7,7 +7,8 @@ import contextlib
 import struct
 
 from ._call import _NUMBERS, _scalar
-from ._gen import api
+from ._factory import from_bytes
+from ._gen import api, ops
 from ._types import NAMES
 
 _MASK = 2**64 - 1
@@ -44,8 +45,6 @@ class Generator:
 
     def get_state(self):
         """The state as a tensor of bytes."""
-        from ._factory import from_bytes
-
         state = struct.pack("<QQ", api.generator_initial_seed(self), api.generator_offset(self))
         return from_bytes(state, (len(state),), NAMES["uint8"], "cpu")
 
@@ -113,9 +112,7 @@ def set_rng_state(new_state):
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, device_type="cuda"):
     """Random numbers drawn inside leave the default generators as they were."""
-    from . import cuda
-
-    numbers = range(cuda.device_count()) if devices is None else devices
+    numbers = range(api.device_count("cuda")) if devices is None else devices
     held = (
         [default_generator, *(Generator._of(api.generator_default(f"cuda:{n}")) for n in numbers)]
         if enabled
@@ -188,8 +185,6 @@ def normal(
 ):
     """Normal numbers: with a mean and deviation per element, or one of each and a size."""
     if size is not None:
-        from ._gen import ops
-
         options = {"dtype": dtype, "device": device, "pin_memory": pin_memory}
         made = ops.TORCH["empty"](tuple(size), **options).normal_(mean, std, generator=generator)
     else:

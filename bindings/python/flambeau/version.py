@@ -1,7 +1,6 @@
-"""`torch.version`: which CUDA the library was made for, as programs ask."""
+"""`torch.version`: the version, and which CUDA the library was made for, as programs ask."""
 
-from . import __version__
-
+__version__ = "2.15.0+flambeau.0.1.0"  # programs compare it with torch's
 cuda = None
 hip = None
 debug = False

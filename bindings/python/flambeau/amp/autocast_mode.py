@@ -26,9 +26,7 @@ def _known(device_type):
 
 
 def _gpu_missing():
-    from .. import cuda
-
-    return not cuda.is_available()
+    return not api.device_is_available("cuda")
 
 
 def autocast_decorator(autocast_instance, func):

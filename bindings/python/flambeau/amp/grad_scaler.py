@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from .._gen import api
 from .._tensor import Tensor
+from .._torch import tensor
 
 
 class GradScaler:
@@ -172,8 +173,6 @@ class GradScaler:
                 "The source state dict is empty, possibly because it was saved from a disabled "
                 "instance of GradScaler."
             )
-        from .. import tensor
-
         state = api.state_new()
         for name, value in state_dict.items():
             value = float(value) if isinstance(value, float) else int(value)

@@ -1,9 +1,5 @@
 """`torch.ao`: of it, the names of quantization that models mention."""
 
-import importlib as _importlib
+from .._on_demand import loader as _loader
 
-
-def __getattr__(name):
-    if name == "quantization":
-        return _importlib.import_module("." + name, __name__)
-    raise AttributeError(f"module 'torch.ao' has no attribute '{name}' in flambeau")
+__getattr__ = _loader(globals(), {}, "quantization")

@@ -7,7 +7,7 @@ import threading
 
 from .._call import _fast, ffi
 from .._callbacks import DROP, _drop, borrowed, given_away, guarded, keep, value_of
-from .._gen import api
+from .._gen import api, ops
 from .._tensor import Tensor
 
 
@@ -76,8 +76,6 @@ class save_on_cpu(saved_tensors_hooks):
         def pack(tensor):
             if not pin_memory:
                 return tensor.device, tensor.cpu()
-            from .._gen import ops
-
             kept = ops.TORCH["empty"](tensor.size(), dtype=tensor.dtype, pin_memory=pinned)
             return tensor.device, kept.copy_(tensor)
 

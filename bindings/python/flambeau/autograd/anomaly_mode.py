@@ -1,5 +1,5 @@
 """torch's module of anomaly detection."""
 
-from . import detect_anomaly, set_detect_anomaly
+from ._backward import detect_anomaly, set_detect_anomaly
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]

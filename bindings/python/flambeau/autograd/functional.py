@@ -1,8 +1,9 @@
 """Products with Jacobians and Hessians of functions of tensors, and the matrices themselves, by
 backward passes only: `jvp` and `hvp` differentiate a backward pass once more."""
 
+from .._gen import ops
 from .._tensor import Tensor
-from . import grad
+from ._backward import grad
 from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 
 __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
@@ -101,8 +102,6 @@ def _zero_filled(grads, like, strict, create_graph, stage):
 
 
 def _zeros(like, requires_grad=False):
-    from .._gen import ops
-
     return ops.TORCH["zeros_like"](like).requires_grad_(requires_grad)
 
 
@@ -200,8 +199,6 @@ def _row(element, inputs, create_graph, strict, i):
 
 
 def _jacobian_of(i, output, inputs, create_graph, strict):
-    from .._gen import ops
-
     flat = output.reshape(-1)
     rows = [_row(flat[j], inputs, create_graph, strict, i) for j in range(output.nelement())]
     if not rows:

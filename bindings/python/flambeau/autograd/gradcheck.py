@@ -7,8 +7,9 @@ import sys
 import types
 import warnings
 
+from .._gen import ops
 from .._tensor import Tensor
-from . import grad
+from ._backward import grad
 from .function import Function
 
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
@@ -19,8 +20,6 @@ class GradcheckError(RuntimeError):
 
 
 def _op(name):
-    from .._gen import ops
-
     return ops.TORCH[name]
 
 

@@ -142,7 +142,7 @@ def register_hook(tensor, function):
     return RemovableHandle(api.tensor_register_hook(tensor, _callback(function)))
 
 
-def register_accumulated_hook(tensor, function):
+def register_post_accumulate_grad_hook(tensor, function):
     """Runs `function(tensor)` after a leaf's gradient was accumulated."""
     import weakref
 

@@ -3,12 +3,12 @@ is kept, and decides nothing."""
 
 import contextlib
 
+from .._gen import api
+
 
 def is_built():
     """Whether the library was built with CUDA; the reason is in `flambeau doctor` where it was
     not."""
-    from .._gen import api
-
     return "built" not in (api.cuda_unavailable_reason() or "")
 
 

@@ -1,6 +1,6 @@
 """The cpu as a kind of device: what programs ask of any of them."""
 
-import importlib as _importlib
+from .._on_demand import loader as _loader
 
 
 def is_available():
@@ -31,7 +31,4 @@ def set_device(device):
     """Nothing: there is one."""
 
 
-def __getattr__(name):
-    if name == "amp":
-        return _importlib.import_module(".amp", __name__)
-    raise AttributeError(f"module 'torch.cpu' has no attribute '{name}' in flambeau")
+__getattr__ = _loader(globals(), {}, "amp")

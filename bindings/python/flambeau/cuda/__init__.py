@@ -1,13 +1,14 @@
 """GPUs: what there is, the current one, waiting. Simulated devices answer here where `FLAMBEAU_SIM`
 says `as=cuda`."""
 
-import importlib as _importlib
 from collections import namedtuple as _namedtuple
 
+from .._deprecated.tensor_types import CUDA as _TYPES
 from .._errors import OutOfMemoryError
 from .._gen import api
-from .._legacy import CUDA as _TYPES
+from .._on_demand import loader as _loader
 from .._types import device as _device
+from ._numbered import numbered as _numbered
 from .memory import (
     empty_cache,
     get_per_process_memory_fraction,
@@ -68,14 +69,6 @@ def is_initialized():
 
 def init():
     """Nothing to do: the driver is opened on first need."""
-
-
-def _numbered(device):
-    """A device argument (None, number, string, device) as a cuda device with its number."""
-    found = _device("cuda") if device is None else _device(device)
-    if found.type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {found}")
-    return api.device_current("cuda") if found.index is None else found
 
 
 def current_device():
@@ -157,34 +150,21 @@ class device_of(device):
 
 
 _LAZY = {
-    "manual_seed": "random",
-    "manual_seed_all": "random",
-    "seed": "random",
-    "seed_all": "random",
-    "initial_seed": "random",
-    "get_rng_state": "random",
-    "set_rng_state": "random",
-    "get_rng_state_all": "random",
-    "set_rng_state_all": "random",
-    "CUDAGraph": "graphs",
-    "graph": "graphs",
-    "graph_pool_handle": "graphs",
-    "is_current_stream_capturing": "graphs",
-    "make_graphed_callables": "graphs",
+    "graphs": "CUDAGraph graph graph_pool_handle is_current_stream_capturing "
+    "make_graphed_callables",
+    "random": "get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed "
+    "seed_all set_rng_state set_rng_state_all",
 }
+_load = _loader(globals(), _LAZY, "amp comm graphs nvtx")
 
 
 def __getattr__(name):
-    if name in _LAZY:
-        return getattr(_importlib.import_module("." + _LAZY[name], __name__), name)
     if name == "default_generators":
         from ..random import Generator
 
         return tuple(
             Generator._of(api.generator_default(f"cuda:{n}")) for n in range(device_count())
         )
-    if name in ("amp", "comm", "graphs", "nvtx"):
-        return _importlib.import_module("." + name, __name__)
     if name == "_initialized":  # programs ask it of torch
         return is_initialized()
-    raise AttributeError(f"module 'torch.cuda' has no attribute '{name}' in flambeau")
+    return _load(name)

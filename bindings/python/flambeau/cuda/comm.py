@@ -1,6 +1,6 @@
 """Tensors copied to, cut over and summed up from several GPUs; gradients flow back through each."""
 
-from .. import cat
+from .._torch import cat
 from ..nn.parallel.scatter_gather import as_device
 
 __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "scatter"]

@@ -3,12 +3,7 @@
 from collections import OrderedDict
 
 from .._gen import api
-
-
-def _numbered(device):
-    from . import _numbered as numbered
-
-    return numbered(device)
+from ._numbered import numbered as _numbered
 
 
 def memory_allocated(device=None):

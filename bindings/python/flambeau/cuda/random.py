@@ -2,11 +2,10 @@
 
 from .._gen import api
 from ..random import Generator
+from ._numbered import numbered as _numbered
 
 
 def _generator(device="cuda"):
-    from . import _numbered
-
     return Generator._of(api.generator_default(_numbered(device)))
 
 

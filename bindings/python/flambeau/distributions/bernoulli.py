@@ -2,9 +2,9 @@
 
 The parameter is a probability or its logit; the other one is computed on demand."""
 
-import flambeau as torch
 from flambeau.nn import functional as F
 
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast, clamped, lazy_property, probs_or_logits
 from .exp_family import ExponentialFamily

@@ -2,8 +2,7 @@
 
 Probabilities are normalised to sum to 1, logits so that their exponentials do."""
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, clamped, lazy_property, probs_or_logits
 

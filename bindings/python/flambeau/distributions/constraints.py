@@ -1,7 +1,7 @@
 """Sets that parameters and values must lie in; `check` gives a bool per element, or per array of
 the last `event_dim` dimensions."""
 
-import flambeau as torch
+from .. import _torch as torch
 
 __all__ = [
     "Constraint",

@@ -5,9 +5,9 @@ Source: Loaiza-Ganem and Cunningham 2019, The continuous Bernoulli."""
 
 import math
 
-import flambeau as torch
 from flambeau.nn import functional as F
 
+from .. import _torch as torch
 from . import constraints
 from .bernoulli import _Trial
 from .distribution import clamped, lazy_property

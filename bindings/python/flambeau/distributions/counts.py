@@ -1,8 +1,8 @@
 """Distributions over counts: Poisson, Binomial, NegativeBinomial, Multinomial."""
 
-import flambeau as torch
 from flambeau.nn import functional as F
 
+from .. import _torch as torch
 from . import constraints
 from .bernoulli import _Trial
 from .categorical import Categorical

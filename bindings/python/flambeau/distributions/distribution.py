@@ -3,8 +3,7 @@ operations that a distribution may leave out."""
 
 import functools
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 
 

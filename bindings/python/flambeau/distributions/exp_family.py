@@ -3,8 +3,7 @@ that entropies and divergences follow from the log-normalizer's gradient.
 
 Source: Nielsen and Nock 2010, Entropies and cross-entropies of exponential families."""
 
-import flambeau as torch
-
+from .. import _torch as torch
 from .distribution import Distribution, sum_rightmost
 
 

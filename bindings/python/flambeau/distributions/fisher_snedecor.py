@@ -4,8 +4,7 @@ Source: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 2nd ed
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast
 from .gamma import Gamma

@@ -5,8 +5,7 @@ Source of the formulas: Johnson, Kotz, Balakrishnan, Continuous Univariate Distr
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast
 from .exp_family import ExponentialFamily

@@ -4,8 +4,7 @@ Source: Pickands 1975, Statistical inference using extreme order statistics."""
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast
 

@@ -1,7 +1,6 @@
 """Independent: the last dimensions of a batch taken as one event."""
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, sum_rightmost
 

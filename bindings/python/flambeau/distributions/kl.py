@@ -3,8 +3,7 @@ of one kind; those of two kinds are in `kl_mixed`."""
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from .bernoulli import Bernoulli, Geometric
 from .categorical import Categorical, OneHotCategorical
 from .continuous_bernoulli import ContinuousBernoulli

@@ -5,8 +5,7 @@ logarithm, or that of an exponential."""
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from .bernoulli import Bernoulli
 from .continuous_bernoulli import ContinuousBernoulli
 from .counts import Binomial, Poisson

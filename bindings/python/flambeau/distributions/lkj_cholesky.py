@@ -5,8 +5,7 @@ and extended onion method, section 3."""
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast
 from .gamma import Beta

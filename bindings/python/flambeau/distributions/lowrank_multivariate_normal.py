@@ -5,8 +5,7 @@ identity and the matrix determinant lemma), so that nothing of n x n is factored
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, lazy_property
 from .multivariate_normal import _solved

@@ -1,7 +1,6 @@
 """MixtureSameFamily: a categorical choice among the last batch dimension of a distribution."""
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution

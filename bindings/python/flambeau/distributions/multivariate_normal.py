@@ -3,8 +3,7 @@ distribution with such a parameter is made of."""
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, lazy_property
 

@@ -2,8 +2,7 @@
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import broadcast
 from .exp_family import ExponentialFamily

@@ -6,8 +6,7 @@ Kumaraswamy 1980, A generalized probability density function for double-bounded 
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import broadcast
 from .gamma import Gamma

@@ -6,9 +6,9 @@ Categorical reparameterization with Gumbel-softmax."""
 
 import math
 
-import flambeau as torch
 from flambeau.nn import functional as F
 
+from .. import _torch as torch
 from . import constraints
 from .bernoulli import _Trial
 from .categorical import Categorical

@@ -3,8 +3,7 @@ Jacobians."""
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, sum_rightmost
 from .independent import Independent

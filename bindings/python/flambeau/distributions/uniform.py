@@ -1,7 +1,6 @@
 """The uniform distribution over [low, high)."""
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast
 

@@ -1,7 +1,6 @@
 """Helpers under torch's names, for programs that write distributions of their own."""
 
-import flambeau as torch
-
+from .. import _torch as torch
 from .distribution import broadcast, lazy_property, sum_rightmost
 from .distribution import clamped as clamp_probs
 

@@ -5,8 +5,7 @@ Abramowitz and Stegun, Handbook of Mathematical Functions, 9.8.1 to 9.8.4."""
 
 import math
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast, lazy_property
 

@@ -6,8 +6,7 @@ decomposition (Sawyer 2007, Wishart Distributions and Inverse-Wishart Sampling).
 import math
 import warnings
 
-import flambeau as torch
-
+from .. import _torch as torch
 from . import constraints
 from .exp_family import ExponentialFamily
 from .gamma import Chi2

@@ -4,6 +4,7 @@ by backward passes, and nested as often as wanted; and modules called with other
 What they return has a history exactly where something outside of them requires a gradient."""
 
 from .._call import ffi
+from .._gen import ops
 from .._tensor import Tensor
 from ..autograd import grad as _gradients
 from ..autograd.functional import _zeros
@@ -238,8 +239,6 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
 
 
 def _rows(output, inputs):
-    from .._gen import ops
-
     flat = output.reshape(-1)
     rows = [inputs.gradients(flat[i]) for i in range(flat.numel())]
     stack = ops.TORCH["stack"]

@@ -56,3 +56,14 @@ def share(tensor):
     tensor.data = segment.tensor(
         tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset()
     )
+
+
+def share_memory_(self):
+    """Moves the storage into memory that processes share; on a GPU all memory counts as such."""
+    share(self)
+    return self
+
+
+def is_shared(self):
+    """Whether other processes can see the memory."""
+    return not self.is_cpu or segment_of(self) is not None

@@ -1,8 +1,7 @@
 """Networks: modules, parameters, functional forms, initialisers."""
 # ruff: noqa: F405
 
-import importlib as _importlib
-
+from .._on_demand import loader as _loader
 from . import functional, init, modules, parameter
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -24,15 +23,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    if name in ("attention", "common_types", "grad", "parallel", "utils"):
-        return _importlib.import_module("." + name, __name__)
-    if name == "DataParallel":
-        from .parallel import DataParallel
-
-        return DataParallel
-    if name == "LinearCrossEntropyOptions":
-        from ._linear_cross_entropy_options import LinearCrossEntropyOptions
-
-        return LinearCrossEntropyOptions
-    raise AttributeError(f"module 'torch.nn' has no attribute '{name}' in flambeau")
+_LAZY = {
+    "_linear_cross_entropy_options": "LinearCrossEntropyOptions",
+    "parallel": "DataParallel",
+}
+__getattr__ = _loader(globals(), _LAZY, "attention common_types grad parallel utils")

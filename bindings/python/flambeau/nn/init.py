@@ -6,7 +6,8 @@ import math
 import threading
 import warnings
 
-from .. import empty_like, where
+from .. import _torch
+from .._torch import empty_like, float64, randperm, where
 from ..autograd import no_grad
 
 _skips = threading.local()
@@ -146,9 +147,7 @@ def eye_(tensor):
     """The identity matrix."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    from .. import eye
-
-    return tensor.copy_(eye(*tensor.shape))
+    return tensor.copy_(_torch.eye(*tensor.shape))
 
 
 @_initialiser
@@ -175,8 +174,6 @@ def orthogonal_(tensor, gain=1, generator=None):
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
-    from .. import float64
-
     rows = tensor.size(0)
     flat = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
     wide = flat.size(0) < flat.size(1)
@@ -201,8 +198,6 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     """Normal with deviation `std`, and a share `sparsity` of every column 0."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    from .. import randperm
-
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)

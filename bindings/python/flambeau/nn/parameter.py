@@ -2,7 +2,9 @@
 attributes."""
 
 from .._call import _fast, wrap
+from .._printing import PLAIN
 from .._tensor import Tensor, disabled_torch_function
+from .._torch import empty
 
 
 class Parameter(Tensor):
@@ -10,12 +12,11 @@ class Parameter(Tensor):
     otherwise."""
 
     __slots__ = ()
+    _is_parameter = True  # prints as one, whatever the class
     __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
-            from .. import empty
-
             data = empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"cannot make a Parameter of '{type(data).__name__}'; give a tensor")
@@ -55,6 +56,9 @@ class Buffer(Tensor):
         return self
 
 
+PLAIN.update((Parameter, Buffer))
+
+
 class _Uninitialized:
     """What tensors without a shape share: it cannot be asked for, and comes later."""
 
@@ -71,8 +75,6 @@ class _Uninitialized:
 
     def materialize(self, shape, device=None, dtype=None):
         """Gives this tensor its shape; its values are not set. It keeps its identity."""
-        from .. import empty
-
         kind = {"device": device or self.device, "dtype": dtype or self.dtype}
         self.__class__ = self._becomes
         self.data = empty(tuple(shape), **kind)
@@ -104,8 +106,6 @@ class UninitializedParameter(_Uninitialized, Parameter):
     _becomes = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        from .. import empty
-
         return Parameter.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
 
 
@@ -117,8 +117,6 @@ class UninitializedBuffer(_Uninitialized, Tensor):
     _becomes = Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None):
-        from .. import empty
-
         nothing = empty(0, device=device, dtype=dtype)  # alive until its handle was used
         return wrap(_fast.flam_detach(nothing._h), cls)
 

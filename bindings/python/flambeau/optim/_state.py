@@ -5,6 +5,7 @@ from copy import copy
 from itertools import chain
 
 from .._tensor import Tensor
+from .._torch import float32, tensor
 
 
 def packed(optimizer):
@@ -65,8 +66,6 @@ def fitted(optimizer, p, value, key=None):
 
 def cell(value, p):
     """A number as the library reads it: one f32 on the parameter's device."""
-    from .. import float32, tensor
-
     if isinstance(value, Tensor):
         return value.detach().reshape(()).to(p.device, float32, copy=True)
     return tensor(float(value), dtype=float32, device=p.device)

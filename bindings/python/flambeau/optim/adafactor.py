@@ -3,6 +3,7 @@ operations that never wait for the device. Source: Shazeer and Stern, 2018, arXi
 bounds the relative step, and epsilon stands where torch puts it."""
 
 from .._tensor import Tensor
+from .._torch import finfo, float64
 from ._state import cell
 from .optimizer import Optimizer, zeros_like
 
@@ -46,8 +47,6 @@ class Adafactor(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group, params, grads):
-        from .. import finfo, float64
-
         lr, (eps1, eps2) = float(group["lr"]), group["eps"]
         eps1 = finfo(params[0].dtype).eps if eps1 is None else eps1
         for p, grad in zip(params, grads):

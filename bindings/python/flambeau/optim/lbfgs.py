@@ -8,6 +8,7 @@ from .._call import ffi
 from .._callbacks import DROP, guarded, keep, value_of
 from .._gen import api
 from .._tensor import Tensor
+from .._torch import float64, tensor
 from ..autograd import no_grad
 from .optimizer import Optimizer, check_lr
 
@@ -119,8 +120,6 @@ def _call(user, out_loss):
 
 def _to_library(state):
     """A state of ours or PyTorch's, by the library's names."""
-    from .. import float64, tensor
-
     made = api.state_new()
 
     def put(name, value):

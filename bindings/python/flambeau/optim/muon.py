@@ -6,6 +6,7 @@ https://kellerjordan.github.io/posts/muon; the learning rates' adjustments: Liu 
 import math
 
 from .._tensor import Tensor
+from .._torch import addmm, bfloat16
 from .optimizer import Optimizer, zeros_like
 
 _ADJUSTMENTS = {
@@ -85,8 +86,6 @@ def orthogonal(matrix, coefficients, steps, eps):
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if len(coefficients) != 3:
         raise ValueError("Coefficients must be a tuple of exactly 3 values")
-    from .. import addmm, bfloat16
-
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = (matrix.T if tall else matrix).to(bfloat16)

@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict
 
 from .._call import _NULL, _fast, _raise
 from .._tensor import Tensor
+from .._torch import empty, full, zeros
 from ..autograd import enable_grad, no_grad
 from ._state import cell, packed, unpacked
 
@@ -341,22 +342,16 @@ def is_skipped(optimizer):
 
 def empty_like(p):
     """State for a parameter, not set."""
-    from .. import empty
-
     return empty(p.shape, dtype=p.dtype, device=p.device)
 
 
 def zeros_like(p):
     """State for a parameter, zero."""
-    from .. import zeros
-
     return zeros(p.shape, dtype=p.dtype, device=p.device)
 
 
 def full_like(p, value):
     """State for a parameter, one value."""
-    from .. import full
-
     return full(p.shape, float(value), dtype=p.dtype, device=p.device)
 
 

@@ -5,6 +5,7 @@ import itertools
 import math
 from copy import deepcopy
 
+from .._torch import int64, tensor
 from ..autograd import no_grad
 from ..nn import Module
 from ._schedule import LRScheduler, per_group
@@ -85,8 +86,6 @@ class AveragedModel(Module):
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
-        from .. import int64, tensor
-
         self.module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)

@@ -2,7 +2,7 @@
 
 import math
 
-import flambeau as torch
+from .. import _torch as torch
 
 
 def _span(dtype):

@@ -1,7 +1,8 @@
 """Utilities; `data` is the one that programs use."""
 
-import importlib as _importlib
 import weakref as _weakref
+
+from .._on_demand import loader as _loader
 
 
 def swap_tensors(t1, t2):
@@ -15,19 +16,8 @@ def swap_tensors(t1, t2):
         setattr(t2, name, kept)
 
 
-def __getattr__(name):
-    if name in (
-        "_pytree",
-        "benchmark",
-        "checkpoint",
-        "collect_env",
-        "data",
-        "dlpack",
-        "hooks",
-        "model_zoo",
-        "plot",
-        "progress",
-        "tensorboard",
-    ):
-        return _importlib.import_module("." + name, __name__)
-    raise AttributeError(f"module 'torch.utils' has no attribute '{name}' in flambeau")
+__getattr__ = _loader(
+    globals(),
+    {},
+    "_pytree benchmark checkpoint collect_env data dlpack hooks model_zoo plot progress tensorboard",
+)

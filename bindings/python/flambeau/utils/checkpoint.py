@@ -231,8 +231,6 @@ def _checkpoint(
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
     """Runs modules or functions one after the other, in so many segments, all but the last of
     them checkpointed."""
-    from .. import nn
-
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
@@ -246,7 +244,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    steps = list(functions.children() if isinstance(functions, nn.Sequential) else functions)
+    steps = list(functions.children() if hasattr(functions, "children") else functions)
 
     def part(start, end):
         def forward(value):

@@ -9,6 +9,7 @@ import sys
 
 from .. import _library
 from .._gen import api
+from ..version import __version__
 
 __all__ = ["doctor", "facts", "get_env_info", "get_pretty_env_info", "main"]
 
@@ -32,8 +33,6 @@ def _numpy():
 
 
 def _python_facts():
-    from .. import __version__
-
     return [
         _fact("python", "python", f"{platform.python_version()} ({sys.executable})", "neutral"),
         _fact("python", "package", f"{__version__}, in {os.path.dirname(_library._HERE)}"),

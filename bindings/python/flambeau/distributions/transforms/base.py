@@ -8,8 +8,7 @@ import functools
 import math
 import operator
 
-import flambeau as torch
-
+from ... import _torch as torch
 from .. import constraints
 from ..distribution import sum_rightmost
 

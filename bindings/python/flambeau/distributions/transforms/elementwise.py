@@ -3,9 +3,9 @@ cumulative probability of a distribution."""
 
 import math
 
-import flambeau as torch
 from flambeau.nn import functional as F
 
+from ... import _torch as torch
 from .. import constraints
 from ..distribution import broadcast
 from .base import OneOfAKind, Transform

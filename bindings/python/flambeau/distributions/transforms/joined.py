@@ -1,8 +1,7 @@
 """Transforms of the parts of an array along a dimension, each by its own: CatTransform where the
 parts have lengths, StackTransform where each is one index."""
 
-import flambeau as torch
-
+from ... import _torch as torch
 from .. import constraints
 from ..distribution import sum_rightmost
 from .base import Transform

@@ -6,9 +6,9 @@ and Joe 2009, Generating random correlation matrices based on vines and extended
 
 import math
 
-import flambeau as torch
 from flambeau.nn import functional as F
 
+from ... import _torch as torch
 from .. import constraints
 from .base import OneOfAKind, Transform, at_least
 from .elementwise import inside

@@ -3,7 +3,7 @@ anything."""
 
 import inspect
 
-import flambeau as torch
+from ... import _torch as torch
 
 _BLOCK = 128
 

@@ -7,8 +7,7 @@ there. Nothing is fused: the scores are kept as one tensor."""
 import math
 from typing import NamedTuple
 
-import flambeau as torch
-
+from ... import _torch as torch
 from .block_mask import _BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE  # noqa: F401, packages read it
 from .block_mask import (
     BlockMask,

@@ -6,6 +6,9 @@ valid."""
 
 from collections import OrderedDict, namedtuple
 
+from ..._torch import Tensor, no_grad
+from ...utils.hooks import RemovableHandle
+
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What `load_state_dict` returns."""
@@ -189,8 +192,6 @@ class StateMixin:
 
 
 def _load_tensor(module, name, mine, key, value, assign, error_msgs):
-    from ... import Tensor, no_grad
-
     if not isinstance(value, Tensor):
         error_msgs.append(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
@@ -227,6 +228,4 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
 
 
 def _handle(hooks, hook):
-    from .module import RemovableHandle
-
     return RemovableHandle(hooks, hook)

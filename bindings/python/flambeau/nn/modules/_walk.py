@@ -3,6 +3,7 @@ dtype.
 
 Every walk visits a shared parameter or module once, under the first name it is met by."""
 
+from ..._torch import empty_like, no_grad
 from ..._types import device as device_type
 from ..._types import dtype as dtype_type
 from ..parameter import is_lazy
@@ -167,8 +168,6 @@ class WalkMixin:
         return self
 
     def _apply(self, fn, recurse=True):
-        from ... import no_grad
-
         seen = set()
         with no_grad():
             for module in self.modules() if recurse else (self,):
@@ -228,8 +227,6 @@ class WalkMixin:
 
     def to_empty(self, *, device, recurse=True):
         """Parameters and buffers on `device`, with memory that is not set."""
-        from ... import empty_like
-
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def compile(self, *args, **kwargs):

@@ -1,6 +1,6 @@
 """Normalisation layers: BatchNorm1d to 3d and LayerNorm, GroupNorm over their functional forms."""
 
-from ... import int64, ones, tensor, zeros
+from ..._torch import int64, ones, tensor, zeros
 from .. import functional as F
 from ..parameter import Parameter
 from .module import Module

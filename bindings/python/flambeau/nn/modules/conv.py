@@ -5,7 +5,7 @@ names it."""
 
 import math
 
-from ... import empty
+from ..._torch import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

@@ -2,7 +2,7 @@
 
 import numbers
 
-from ... import ones
+from ..._torch import ones
 from .. import functional as F
 from ..parameter import Parameter
 from .batchnorm import _BatchNorm

@@ -2,7 +2,7 @@
 
 import math
 
-from ... import empty
+from ..._torch import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

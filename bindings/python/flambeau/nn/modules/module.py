@@ -6,11 +6,11 @@ attributes and the call."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 from ..._call import _fast
 from ..._tensor import Tensor
+from ...utils.hooks import RemovableHandle
 from ..parameter import Buffer, Parameter
 from ._mirror import KEY, mirror, sync
 from ._state import StateMixin, _IncompatibleKeys  # noqa: F401: packages look for it here
@@ -27,32 +27,8 @@ if TYPE_CHECKING:
 else:
     Any = object
 
-_ids = itertools.count()
 _global_forward_hooks = {}
 _global_forward_pre_hooks = {}
-
-
-class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away, as does leaving a `with`
-    block."""
-
-    __slots__ = ("_hooks", "id")
-
-    def __init__(self, hooks, hook, prepend=False):
-        self._hooks, self.id = hooks, next(_ids)
-        hooks[self.id] = hook
-        if prepend:
-            for key in [k for k in hooks if k != self.id]:
-                hooks[key] = hooks.pop(key)
-
-    def remove(self):
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
 
 
 def register_module_forward_hook(hook, **_):

@@ -1,7 +1,7 @@
 """MultiheadAttention: parameters, masks and layouts around the functional form."""
 
-from ... import bool as bool_type
-from ... import empty, zeros_like
+from ..._torch import bool as bool_type
+from ..._torch import empty, zeros_like
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

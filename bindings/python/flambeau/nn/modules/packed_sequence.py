@@ -6,6 +6,7 @@ longest sequence first; `batch_sizes` counts them. Made by the functions of `nn.
 from collections import namedtuple
 
 from ..._gen import ops as _ops
+from ..._torch import arange
 
 _Fields = namedtuple(
     "PackedSequence_", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"]
@@ -16,8 +17,6 @@ def invert_permutation(permutation):
     """The permutation that undoes one; None for None."""
     if permutation is None:
         return None
-    from ... import arange
-
     places = arange(permutation.numel(), device=permutation.device)
     return _ops._empty_like(permutation).scatter_(0, permutation, places)
 

@@ -5,8 +5,8 @@ import math
 import numbers
 import warnings
 
-from ... import Tensor, empty, zeros
 from ..._gen import ops as _ops
+from ..._torch import Tensor, empty, zeros
 from .. import init
 from ..parameter import Parameter
 from .module import Module

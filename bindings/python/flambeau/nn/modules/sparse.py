@@ -1,6 +1,6 @@
 """Embedding and EmbeddingBag: tables of vectors looked up by index."""
 
-from ... import empty
+from ..._torch import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

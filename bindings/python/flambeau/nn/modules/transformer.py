@@ -3,7 +3,7 @@ them."""
 
 import copy
 
-from ... import full, triu
+from ..._torch import full, triu
 from .. import functional as F
 from .. import init
 from .batchnorm import LayerNorm

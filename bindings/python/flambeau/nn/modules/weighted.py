@@ -3,7 +3,7 @@ distances."""
 
 import math
 
-from ... import empty
+from ..._torch import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

@@ -3,8 +3,8 @@ lists and dictionaries. Both directions are recorded: gradients flow back the ot
 
 import warnings
 
-from ... import cat
 from ..._tensor import Tensor
+from ..._torch import cat
 from ..._types import device as _device
 
 

@@ -6,6 +6,7 @@ import warnings
 
 from ..._gen import api
 from ..._tensor import Tensor
+from ..._torch import stack, tensor
 from ...autograd import no_grad
 
 
@@ -29,8 +30,6 @@ def _check_finite(total, norm_type):
 @no_grad()
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all tensors taken as one vector."""
-    from ... import stack, tensor
-
     tensors = _listed(tensors)
     if not tensors:
         return tensor(0.0)

@@ -1,12 +1,11 @@
 """Parameters as one vector, and back."""
 
 from ..._tensor import Tensor
+from ..._torch import cat
 
 
 def parameters_to_vector(parameters):
     """All parameters in one 1-d tensor."""
-    from ... import cat
-
     parameters = list(parameters)
     _check_devices(parameters)
     return cat([p.reshape(-1) for p in parameters])

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 
+from ..._torch import ones_like, zeros_like
 from ..parameter import Parameter
 
 
@@ -21,8 +22,6 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
 
 def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
     """Weight and bias of the convolution that does both."""
-    from ... import ones_like, zeros_like
-
     bias_dtype = conv_w.dtype if conv_b is None else conv_b.dtype
     conv_b = zeros_like(bn_rm) if conv_b is None else conv_b
     bn_w = ones_like(bn_rm) if bn_w is None else bn_w
@@ -57,8 +56,6 @@ def fuse_linear_bn_eval(linear, bn):
 
 def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
     """Weight and bias of the linear layer that does both."""
-    from ... import zeros_like
-
     bias_dtype = linear_w.dtype if linear_b is None else linear_b.dtype
     linear_b = zeros_like(bn_rm) if linear_b is None else linear_b
     scale = bn_w * (bn_rv + bn_eps).rsqrt()

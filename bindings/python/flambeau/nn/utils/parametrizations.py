@@ -1,7 +1,8 @@
 """Ready-made parametrizations: weight norm, spectral norm and orthogonal matrices."""
 
-from ... import allclose, cat, eye, finfo, geqrf, linalg, randn, where, zeros_like
+from ... import linalg
 from ..._tensor import Tensor
+from ..._torch import allclose, cat, eye, finfo, geqrf, randn, where, zeros_like
 from ...autograd import no_grad
 from ..modules import Module
 from . import parametrize

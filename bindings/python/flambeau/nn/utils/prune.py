@@ -4,6 +4,7 @@ every forward, until `remove` makes it permanent."""
 import numbers
 from abc import ABC, abstractmethod
 
+from ..._torch import ones_like, rand, rand_like, tensor
 from ..modules import Module
 from .convert_parameters import parameters_to_vector
 
@@ -31,8 +32,6 @@ class BasePruningMethod(ABC):
     @classmethod
     def apply(cls, module, name, *args, importance_scores=None, **kwargs):
         """Prunes `module.<name>`, on top of what was pruned before."""
-        from ... import ones_like
-
         method = _after_earlier(cls(*args, **kwargs), module, name)
         again = isinstance(method, PruningContainer)
         current = getattr(module, name)
@@ -58,8 +57,6 @@ class BasePruningMethod(ABC):
 
     def prune(self, t, default_mask=None, importance_scores=None):
         """A pruned copy of a tensor."""
-        from ... import ones_like
-
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
             raise AssertionError(
@@ -188,8 +185,6 @@ class _Amount(BasePruningMethod):
 
 def _lowest(scores, count):
     """Where the `count` least scores are."""
-    from ... import tensor
-
     values = scores.reshape(-1).tolist()
     return tensor(sorted(range(len(values)), key=values.__getitem__)[:count], device=scores.device)
 
@@ -207,8 +202,6 @@ class RandomUnstructured(_Unstructured):
     """Leaves out entries at random."""
 
     def _scores(self, t):
-        from ... import rand_like
-
         return rand_like(t)
 
 
@@ -248,8 +241,6 @@ class RandomStructured(_Structured):
         self.dim = dim
 
     def _scores(self, t, size):
-        from ... import rand
-
         return rand(size, device=t.device)
 
 
@@ -320,8 +311,6 @@ def custom_from_mask(module, name, mask):
 
 def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
     """Prunes several parameters as if they were one vector."""
-    from ... import ones_like
-
     parameters, scores = list(parameters), importance_scores or {}
     if not isinstance(scores, dict):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")

@@ -1,12 +1,11 @@
 """Sequences of several lengths as one tensor: packed step by step, or padded."""
 
 from ..._gen import ops as _ops
+from ..._torch import tensor
 from ..modules.packed_sequence import PackedSequence, invert_permutation
 
 
 def _tensor(values):
-    from ... import tensor
-
     return tensor(values)
 
 

@@ -7,6 +7,8 @@ import statistics
 import timeit as _timeit
 from time import perf_counter
 
+from ... import _torch
+
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
@@ -94,14 +96,12 @@ class Timer:
         self._threads = num_threads
 
     def _timed(self, number):
-        import flambeau
-
-        before = flambeau.get_num_threads()
-        flambeau.set_num_threads(self._threads)
+        before = _torch.get_num_threads()
+        _torch.set_num_threads(self._threads)
         try:
             return max(self._timer.timeit(number), 1e-9)
         finally:
-            flambeau.set_num_threads(before)
+            _torch.set_num_threads(before)
 
     def timeit(self, number=1000000):
         """One measurement of `number` executions."""

@@ -5,6 +5,7 @@ import copy
 from collections.abc import Mapping, MutableMapping, Sequence
 
 from ..._tensor import Tensor
+from ..._torch import as_tensor, float64, stack, tensor
 
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
@@ -14,8 +15,6 @@ default_collate_err_msg_format = (
 def default_collate(batch):
     """Stacks tensors, arrays and numbers; keeps strings; goes into mappings, named tuples and
     sequences."""
-    from ... import as_tensor, float64, stack, tensor
-
     first = batch[0]
     kind = type(first)
     if isinstance(first, Tensor):
@@ -59,8 +58,6 @@ def _like(mapping, items):
 
 def default_convert(data):
     """Arrays become tensors, through containers; anything else stays."""
-    from ... import as_tensor
-
     if type(data).__module__ == "numpy":
         text = getattr(getattr(data, "dtype", None), "kind", "") in "SaUO"
         return data if text else as_tensor(data)

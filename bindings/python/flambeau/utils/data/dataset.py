@@ -4,6 +4,8 @@ import bisect
 import itertools
 import math
 
+from ..._torch import randperm
+
 
 class Dataset:
     """Samples by index; subclasses define `__getitem__` and `__len__`."""
@@ -127,8 +129,6 @@ class Subset(Dataset):
 
 def random_split(dataset, lengths, generator=None):
     """Splits a dataset at random into parts of the given sizes, or of the given fractions of it."""
-    from ... import randperm
-
     lengths = list(lengths)
     total = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

@@ -2,7 +2,7 @@
 
 import math
 
-from ... import Generator, randperm
+from ..._torch import Generator, randperm
 from .sampler import Sampler
 
 

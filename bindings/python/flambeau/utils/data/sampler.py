@@ -1,6 +1,6 @@
 """Samplers: the order in which a loader asks for samples."""
 
-from ... import Generator, as_tensor, float64, int64, randint, randperm
+from ..._torch import Generator, as_tensor, float64, int64, multinomial, randint, randperm
 
 
 class Sampler:
@@ -108,8 +108,6 @@ class WeightedRandomSampler(Sampler):
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self):
-        from ... import multinomial
-
         drawn = multinomial(
             self.weights, self.num_samples, self.replacement, generator=self.generator
         )

@@ -1,8 +1,8 @@
 """A model's graph for `SummaryWriter.add_graph`: the operations that autograd records in one call,
 each under the path of the module that ran it, as TensorFlow's GraphDef message."""
 
-from ... import enable_grad
 from ..._tensor import Tensor
+from ..._torch import enable_grad
 from .._pytree import tree_leaves
 from ._event_file import field
 

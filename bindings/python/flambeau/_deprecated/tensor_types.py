@@ -1,9 +1,10 @@
 """`torch.FloatTensor` and relatives: constructors of one dtype that also answer isinstance, and
 `Tensor.type`."""
 
-from ._tensor import Tensor
-from ._types import NAMES
-from ._types import dtype as dtype_type
+from .._factory import legacy_tensor
+from .._tensor import Tensor
+from .._types import NAMES
+from .._types import dtype as dtype_type
 
 _TYPES = {
     "FloatTensor": "float32",
@@ -24,8 +25,6 @@ class _TensorType(type):
     """Metaclass: calling makes a tensor; isinstance compares dtype and device."""
 
     def __call__(cls, *data, device=None):
-        from ._factory import legacy_tensor
-
         return legacy_tensor(data, None, cls.dtype, device or cls.device)
 
     def __instancecheck__(cls, value):
@@ -66,3 +65,12 @@ def dtype_of(wanted, tensor):
         raise ValueError(f"invalid type: {wanted!r}")
 
     return parts[1] if len(parts) == 3 else "cpu", NAMES[_TYPES[parts[-1]]]
+
+
+def _type(self, dtype=None, non_blocking=False):
+    """The name of the tensor's type, or the tensor in another dtype."""
+    return type_name(self) if dtype is None else self._moved(*dtype_of(dtype, self), non_blocking)
+
+
+Tensor.type = _type
+_type.__name__ = "type"

@@ -1,8 +1,9 @@
 """Linear algebra in spellings that torch has had before `torch.linalg`; old programs use them."""
 
-from ._call import _result
-from ._gen.ops import LINALG as _LINALG
-from ._types import contiguous_format
+from .._call import _result
+from .._gen.ops import LINALG as _LINALG
+from .._types import contiguous_format
+from ..linalg import pinv
 
 _SVD = _result("svd", ("U", "S", "V"))
 _QR = _result("qr", ("Q", "R"))
@@ -29,8 +30,6 @@ def qr(input, some=True, *, out=None):
 
 def pinverse(input, rcond=1e-15):
     """The old spelling of `linalg.pinv`."""
-    from .linalg import pinv
-
     return pinv(input, rcond)
 
 

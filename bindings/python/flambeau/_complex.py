@@ -2,7 +2,7 @@
 
 from math import pi
 
-from ._gen import ops
+from ._gen import api, ops
 
 
 def real(input):
@@ -49,8 +49,6 @@ def isreal(input):
 def angle(input, *, out=None):
     """0 of numbers that are not negative, pi of those that are."""
     where = ops.TORCH["where"]
-    from ._functions import get_default_dtype
-
-    x = input if input.is_floating_point() else input.to(get_default_dtype())
+    x = input if input.is_floating_point() else input.to(api.get_default_dtype())
     found = where(x.isnan(), x, where(x.detach() < 0, x.new_full((), pi), x.new_zeros(())))
     return found if out is None else out.resize_(found.shape).copy_(found)

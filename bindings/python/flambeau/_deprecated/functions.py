@@ -1,0 +1,105 @@
+"""Functions and methods in forms that torch warns of, or will give another meaning.
+
+Each stands in front of the generated function of its name, which does the work."""
+
+import warnings
+
+from .._errors import DtypeError
+from .._factory import arange
+from .._gen import api, ops
+from .._tensor import Tensor
+from .._types import NAMES
+from . import warn_once
+
+_UINT8, _BOOL = NAMES["uint8"], NAMES["bool"]
+
+
+def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, out=None):
+    """Numbers from `start` up to and with `end`. Deprecated in favour of `arange`."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    n = int((end - start) / step) + 1
+    kind = dtype or api.get_default_dtype()
+    wide = NAMES["int64"] if not kind.is_floating_point else NAMES["float64"]
+    made = (arange(n, dtype=wide, device=device) * step + start).to(kind)
+    if out is not None:
+        return out.resize_(made.shape).copy_(made)
+    return made.requires_grad_(requires_grad)
+
+
+def _with_uint8_conditions(name, place):
+    function = ops.TORCH[name] if place == 0 else ops.TENSOR[name]
+
+    def where(*args, **named):
+        try:
+            return function(*args, **named)
+        except DtypeError:
+            condition = named.get("condition", args[place] if len(args) > place else None)
+            if getattr(condition, "dtype", None) is not _UINT8:
+                raise
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead."
+        )
+        if "condition" in named:
+            return function(*args, **{**named, "condition": condition.to(_BOOL)})
+        return function(*args[:place], condition.to(_BOOL), *args[place + 1 :], **named)
+
+    where.__name__ = where.__qualname__ = name
+    where.__doc__ = function.__doc__
+    return where
+
+
+def meshgrid(*tensors, indexing=None):
+    """Grids of the coordinates in 1-d tensors; `indexing` is "ij" (the default) or "xy"."""
+    if indexing is None:
+        warn_once(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            "argument."
+        )
+        indexing = "ij"
+    return ops._meshgrid(*tensors, indexing=indexing)
+
+
+def cross(input, other, dim=None, *, out=None):
+    """The product of vectors of 3 along `dim`; without one along the first dimension of size 3."""
+    if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
+            "the dim explicitly or simply use torch.linalg.cross.\nThe default value of dim will "
+            "change to agree with that of linalg.cross in a future release."
+        )
+    return ops._cross(input, other, dim, out=out)
+
+
+def resize(self, *size):
+    """A tensor of another shape. Deprecated."""
+    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    return self.reshape(*size)
+
+
+def resize_as(self, other):
+    """A tensor of another's shape. Deprecated."""
+    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    return self.reshape(other.shape)
+
+
+FUNCTIONS = {
+    "cross": cross,
+    "meshgrid": meshgrid,
+    "range": range,
+    "where": _with_uint8_conditions("where", 0),
+}
+Tensor.cross, Tensor.resize, Tensor.resize_as = cross, resize, resize_as
+Tensor.where = _with_uint8_conditions("where", 1)

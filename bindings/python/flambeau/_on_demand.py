@@ -1,0 +1,32 @@
+"""Names of a package that are loaded on first use, so that the import stays short: a table says
+which module has each."""
+
+import importlib
+
+
+def by_name(table):
+    """The table `{module: "names that it has"}` as `{name: module}`."""
+    return {name: module for module, names in table.items() for name in names.split()}
+
+
+def loader(namespace, table, modules="", shown=None):
+    """The `__getattr__` of the module with these globals: finds the names of the table
+    `{module: "names"}`, which it keeps, and the modules below it. `shown`: what torch calls it."""
+    package = namespace["__package__"]
+    found, modules = by_name(table), frozenset(modules.split())
+
+    def __getattr__(name):
+        if name in found:
+            loaded = importlib.import_module("." + found[name], package)
+            value = namespace[name] = getattr(loaded, name)
+            return value
+        if name in modules:
+            try:
+                return importlib.import_module("." + name, package)
+            except ModuleNotFoundError as problem:
+                if problem.name != f"{package}.{name}":
+                    raise
+        module = shown or namespace["__name__"].replace("flambeau", "torch", 1)
+        raise AttributeError(f"module '{module}' has no attribute '{name}' in flambeau")
+
+    return __getattr__

@@ -1,0 +1,329 @@
+"""Functions and methods whose arguments in torch are more than those of the C function: flags before
+dimensions, rules of scatter, `as_tuple`, NumPy's results as tensors.
+
+Each stands in front of the generated function of its name, which does the work."""
+
+from . import _indexing
+from ._call import ffi
+from ._factory import arange, from_numpy
+from ._factory import tensor as tensor_of
+from ._gen import api, ops
+from ._tensor import Tensor
+from ._types import channels_last, memory_format
+
+
+def _by_flag(plain):
+    def moment(input, *args, **named):
+        if args and args[0].__class__ is bool:  # torch's older order: the flag first
+            args, named["unbiased"] = args[1:], args[0]
+        if named.get("correction", 1) is None:
+            del named["correction"]
+        if "unbiased" in named and len(args) < 2:
+            named["correction"] = int(named.pop("unbiased"))
+        made = plain(input, *args, **named)
+        return tuple(made) if isinstance(made, tuple) else made  # these have no names in torch
+
+    moment.__name__ = moment.__qualname__ = plain.__name__
+    moment.__doc__ = plain.__doc__
+    return moment
+
+
+_MOMENTS = {name: _by_flag(ops.TORCH[name]) for name in ("std", "var", "std_mean", "var_mean")}
+
+
+def put_(self, index, source, accumulate=False):
+    """Writes values at places of the tensor seen as one row."""
+    row = self.contiguous().view(-1)
+    row.index_put_((index.reshape(-1),), source.reshape(-1), accumulate)
+    return self if self.is_contiguous() else self.copy_(row.view(self.shape))
+
+
+def _reducing(plain, reduce_into):
+    rules = {"add": "sum", "multiply": "prod"}
+
+    def scatter(input, dim, index, *values, reduce=None, **named):
+        if reduce is None:
+            return plain(input, dim, index, *values, **named)
+        if reduce not in rules:
+            raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce}")
+        src = values[0] if values else named.get("src", named.get("value"))
+        if not isinstance(src, Tensor):
+            src = input.new_full(index.shape, src)
+        return reduce_into(input, dim, index, src, rules[reduce], include_self=True)
+
+    scatter.__name__ = scatter.__qualname__ = plain.__name__
+    scatter.__doc__ = plain.__doc__
+    return scatter
+
+
+scatter = _reducing(Tensor.scatter, Tensor.scatter_reduce)
+scatter_ = _reducing(Tensor.scatter_, Tensor.scatter_reduce_)
+
+
+def polygamma(self, n):
+    """The derivative number `n` of the digamma function."""
+    return ops.TORCH["polygamma"](n, self)
+
+
+def polygamma_(self, n):
+    """`polygamma` in place."""
+    if not self.is_floating_point():
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {self.dtype}"
+        )
+    return self.copy_(polygamma(self, n))
+
+
+def _splitting(plain):
+    def tensor_split(input, indices_or_sections=None, dim=0, **named):
+        for name in ("indices", "sections", "tensor_indices_or_sections"):
+            if name in named:
+                indices_or_sections = named.pop(name)
+        if isinstance(indices_or_sections, Tensor):
+            indices_or_sections = indices_or_sections.tolist()
+        return plain(input, indices_or_sections, dim, **named)
+
+    tensor_split.__doc__ = plain.__doc__
+    return tensor_split
+
+
+tensor_split = _splitting(ops.TORCH["tensor_split"])
+
+
+def is_set_to(self, tensor):
+    """Whether both are the same elements of the same memory."""
+    return (
+        self.data_ptr() == tensor.data_ptr()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+    )
+
+
+def _handle(self):
+    """The number by which packages tell tensors apart."""
+    return int(ffi.cast("uintptr_t", self._h))
+
+
+def _conjugate_transpose(self):
+    if self.dim() not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
+        )
+    return self.t()
+
+
+def adjoint(input):
+    """The transpose of the last two dimensions, as there are no complex numbers."""
+    if input.dim() == 1:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
+    return input.mT if input.dim() else input
+
+
+def dim_order(self, *, ambiguity_check=False):
+    """The dimensions from the one with the greatest steps in memory to the one with the least.
+    `ambiguity_check`: whether another order that fits too is an error, or the memory formats of
+    which just one must fit then."""
+    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if not isinstance(formats, list) or not all(isinstance(f, memory_format) for f in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    strides = self.stride()
+    equal = any(a == b for a, b in zip(strides, strides[1:]))
+    if ambiguity_check is not False and (equal or 1 in self.shape):
+        if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the "
+                "given memory formats."
+            )
+    if self.is_contiguous():
+        return tuple(range(self.dim()))
+    if self.dim() == 4 and self.is_contiguous(memory_format=channels_last):
+        return (0, 2, 3, 1)
+    order, unique = _by_steps(self.shape, strides)
+    if ambiguity_check and not unique:
+        raise RuntimeError("The tensor does not have unique dim order.")
+    return tuple(order)
+
+
+def _by_steps(shape, strides):
+    """torch's order of dimensions by falling steps, and whether steps decide it everywhere: of
+    equal ones the longer dimension is further out, a step of 0 leaves a dimension in its place."""
+
+    def further_in(a, b):
+        if not strides[a] or not strides[b] or (strides[a] == strides[b] and shape[a] <= shape[b]):
+            return None
+        return strides[a] < strides[b]
+
+    order, unique = [], True
+    for d in reversed(range(len(shape))):
+        at = len(order)
+        for i in reversed(range(len(order))):
+            known = further_in(order[i], d)
+            if known:
+                break
+            unique = unique and known is not None
+            at = at if known is None else i
+        order.insert(at, d)
+    return order[::-1], unique
+
+
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None, axis=None):
+    """Every element, or every slice along `dim`, `repeats` times; of one tensor alone the number of
+    each element, as often as the element says. `axis` is another name of `dim`."""
+    dim = dim if axis is None else axis
+    if isinstance(repeats, int):
+        made = _repeat_interleave(input, repeats, dim)
+        if output_size is not None and output_size != made.size(dim or 0):
+            raise RuntimeError(f"expected output_size {made.size(dim or 0)}, got {output_size}")
+        return made
+    size = {} if output_size is None else {"output_size": output_size}
+    if repeats is not None:
+        return _repeat_interleave(input, repeats, dim, **size)
+    if not isinstance(input, Tensor) or input.dim() != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    places = arange(input.numel(), device=input.device)
+    return _repeat_interleave(places, input, 0, **size).to(input.dtype)
+
+
+_repeat_interleave = ops.TORCH["repeat_interleave"]
+
+
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    """Results of NumPy's functions of tensors are tensors."""
+    return from_numpy(array)
+
+
+def nonzero(input, *, as_tuple=False, out=None):
+    """Where the elements are not zero: one row of indices for each, or one tensor per dimension."""
+    if as_tuple:
+        return ops._nonzero_tuple(input)
+    found = ops._nonzero(input)
+    return found if out is None else out.resize_(found.shape).copy_(found)
+
+
+def _of_any_number(name):
+    function = ops.TORCH[name]
+
+    def at_least(*tensors):
+        if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
+            return function(tensors[0])
+        return tuple(map(function, tensors[0] if len(tensors) == 1 else tensors))
+
+    at_least.__name__ = at_least.__qualname__ = name
+    at_least.__doc__ = function.__doc__
+    return at_least
+
+
+def norm(input, *args, out=None, **named):
+    """The norm of all elements, or along dimensions; `linalg.norm` is its newer form."""
+    found = ops.TORCH["norm"](input, *args, **named)
+    return found if out is None else out.resize_(found.shape).copy_(found)
+
+
+def is_nonzero(input):
+    """Whether the only element differs from zero."""
+    return bool(input)
+
+
+def is_same_size(input, other):
+    """Whether two tensors have one shape."""
+    return input.shape == other.shape
+
+
+def index_put_(self, indices, values, accumulate=False):
+    """`self[indices] = values`, or with `accumulate` an addition to what is there, in place."""
+    _indexing.put(self, tuple(_slice_of(i) for i in indices), values, accumulate)
+    return self
+
+
+def _slice_of(index):
+    return slice(None) if index is None else index
+
+
+def index_put(self, indices, values, accumulate=False):
+    """A copy with `values` at `indices`."""
+    return index_put_(self.clone(), indices, values, accumulate)
+
+
+def sum_to_size(self, *size):
+    """Summed over the dimensions that broadcasting from `size` would repeat."""
+    size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    if not size:
+        return self.sum()
+    more = self.dim() - len(size)
+    fits = more >= 0 and all(n in (1, m) for n, m in zip(size, self.shape[more:]))
+    if not fits:
+        raise RuntimeError(
+            f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
+        )
+    extra = list(range(more))
+    ones = [more + d for d, n in enumerate(size) if n == 1 and self.shape[more + d] != 1]
+    found = self.sum(extra + ones, keepdim=True) if extra + ones else self
+    return found.reshape(size)
+
+
+def set_(self, source=None):
+    """Takes over the memory and shape of `source`."""
+    self.data = source
+    return self
+
+
+def apply_(self, callable):
+    """Replaces every element of a cpu tensor by `callable` of it; slow, as in torch."""
+    if not self.is_cpu:
+        raise TypeError("apply_ is only implemented on CPU tensors")
+    made = tensor_of([callable(v) for v in self.detach().reshape(-1).tolist()], dtype=self.dtype)
+    return self.copy_(made.reshape(self.shape))
+
+
+def map_(self, tensor, callable):
+    """Replaces every element of a cpu tensor by `callable` of it and of `tensor`'s; slow."""
+    pairs = zip(self.detach().reshape(-1).tolist(), tensor.expand(self.shape).reshape(-1).tolist())
+    made = tensor_of([callable(a, b) for a, b in pairs], dtype=self.dtype)
+    return self.copy_(made.reshape(self.shape))
+
+
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
+    """A number as a 0-d tensor, of the default dtype where none is named."""
+    return ops._full((), s, dtype=dtype or api.get_default_dtype(), device=device).requires_grad_(
+        requires_grad
+    )
+
+
+def is_inference(input):
+    """Whether it was made in inference mode."""
+    return input.is_inference()
+
+
+def detach_(input):
+    """Takes the tensor out of its graph, in place."""
+    return input.detach_()
+
+
+FUNCTIONS = {
+    "adjoint": adjoint,
+    "detach_": detach_,
+    "index_put": index_put,
+    "index_put_": index_put_,
+    "is_inference": is_inference,
+    "is_nonzero": is_nonzero,
+    "is_same_size": is_same_size,
+    "nonzero": nonzero,
+    "norm": norm,
+    "repeat_interleave": repeat_interleave,
+    "scalar_tensor": scalar_tensor,
+    "scatter": scatter,
+    "tensor_split": tensor_split,
+    **{name: _of_any_number(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
+    **_MOMENTS,
+}
+_METHODS = (
+    *(adjoint, apply_, dim_order, index_put, index_put_, is_nonzero, is_same_size, is_set_to, map_),
+    *(nonzero, polygamma, polygamma_, put_, repeat_interleave, scatter, scatter_, set_),
+    *(sum_to_size, tensor_split, _MOMENTS["std"], _MOMENTS["var"], __array_wrap__),
+)
+for _method in _METHODS:
+    setattr(Tensor, _method.__name__, _method)
+Tensor.H = property(_conjugate_transpose)
+Tensor._cdata = property(_handle)

@@ -1,0 +1,112 @@
+"""torch's own namespace as far as the packages (`nn`, `optim`, `distributions`, ...) stand on it:
+tensors, types, and the functions of tensors. `flambeau` shows all of it beside the packages."""
+
+from math import e, inf, nan, pi
+
+from . import _deprecated, _indexing, _memory_format, _operators, _signatures, _types
+from ._default_device import get_default_device, set_default_device
+from ._deprecated import functions as _deprecated_functions
+from ._deprecated import tensor_types as _tensor_types
+from ._errors import (
+    DeviceError,
+    DeviceMismatchError,
+    DtypeError,
+    Error,
+    FileError,
+    HostMemoryError,
+    InvalidArgumentError,
+    LibraryError,
+    OutOfMemoryError,
+    OutOfRangeError,
+    ShapeError,
+    UnsupportedError,
+)
+from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
+from ._functions import (
+    _assert,
+    _check,
+    broadcast_shapes,
+    can_cast,
+    get_default_dtype,
+    get_device,
+    get_device_module,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    is_complex,
+    is_floating_point,
+    is_signed,
+    is_storage,
+    is_tensor,
+    numel,
+    promote_types,
+    result_type,
+    set_default_dtype,
+    set_default_tensor_type,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
+    typename,
+)
+from ._gen import ops as _ops
+from ._on_demand import loader as _loader
+from ._printing import set_printoptions
+from ._tensor import Tensor
+from ._types import (
+    Size,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    device,
+    dtype,
+    finfo,
+    iinfo,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+from .autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+
+newaxis = None
+
+globals().update(
+    {
+        **_ops.TORCH,
+        **_types.NAMES,
+        **_tensor_types.CPU,
+        **_signatures.FUNCTIONS,
+        **_deprecated_functions.FUNCTIONS,
+        "clone": _memory_format.clone,
+    }
+)
+_LAZY = {
+    "_complex": "angle conj conj_physical conj_physical_ imag is_conj is_neg isreal real "
+    "resolve_conj resolve_neg",
+    "_contract": "einsum tensordot",
+    "_copies": "alias_copy as_strided_copy detach_copy diagonal_copy empty_permuted expand_copy "
+    "fill narrow_copy nonzero_static permute_copy put resize_as_ select_copy slice_copy split_copy "
+    "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk "
+    "unsafe_split unsafe_split_with_sizes unsqueeze_copy view_copy",
+    "_debug_switches": "get_deterministic_debug_mode is_anomaly_check_nan_enabled "
+    "is_anomaly_enabled is_warn_always_enabled set_anomaly_enabled set_deterministic_debug_mode "
+    "set_warn_always",
+    "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
+    "_dlpack": "from_dlpack",
+    "_lowrank": "pca_lowrank svd_lowrank",
+    "_sampled": "gradient histogram histogramdd unravel_index",
+    "_segment_reduce": "segment_reduce",
+    "_storage": "TypedStorage UntypedStorage from_file",
+    "_unique": "unique unique_consecutive",
+    "_windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "random": "Generator default_generator get_rng_state initial_seed manual_seed normal randint "
+    "randint_like seed set_rng_state",
+}
+_SPACES = [globals()]  # where programs find functions, for what puts others in their place
+__getattr__ = _loader(globals(), _LAZY, "linalg random special", "torch")

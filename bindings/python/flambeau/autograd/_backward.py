@@ -1,0 +1,153 @@
+"""`backward` and `grad`, and the search for NaN on the way: the library's engine from Python."""
+
+from .._call import _NULL, _blocking, _raise, _tensors
+from .._deprecated import warn
+from .._gen import api, ops
+
+
+def _listed(tensors):
+    return [tensors] if hasattr(tensors, "_h") else list(tensors)
+
+
+def _grads(grads, n):
+    """Handles of start gradients; None stands for ones."""
+    if grads is None:
+        return _NULL, 0
+    grads = [grads] if hasattr(grads, "_h") else list(grads)
+    if len(grads) != n:
+        raise RuntimeError(f"got {n} tensors and {len(grads)} gradients")
+    return [_NULL if g is None else g._h for g in grads], n
+
+
+def backward(
+    tensors,
+    grad_tensors=None,
+    retain_graph=None,
+    create_graph=False,
+    grad_variables=None,
+    inputs=None,
+):
+    """Computes gradients of `tensors` and adds them to the leaves' gradients."""
+    tensors = _listed(tensors)
+    grads, n = _grads(grad_tensors if grad_variables is None else grad_variables, len(tensors))
+    only = None if inputs is None else _listed(inputs)
+    if only == []:
+        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    if _blocking.flam_backward(
+        [t._h for t in tensors],
+        len(tensors),
+        grads,
+        n,
+        create_graph if retain_graph is None else retain_graph,
+        create_graph,
+        _NULL if only is None else [t._h for t in only],
+        0 if only is None else len(only),
+    ):
+        _raise()
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """Gradients of `outputs` with respect to `inputs`, as a tuple, or a dictionary of the inputs'
+    names; nothing is accumulated. `is_grads_batched`: `grad_outputs` have one more dimension, and
+    so have the gradients: one backward pass per row."""
+    if isinstance(inputs, dict):
+        found = grad(
+            *(outputs, list(inputs.values()), grad_outputs, retain_graph, create_graph),
+            *(only_inputs, allow_unused, is_grads_batched, materialize_grads),
+        )
+        return dict(zip(inputs, found))
+    outputs, inputs = _listed(outputs), _listed(inputs)
+    if is_grads_batched:
+        unused = bool(allow_unused) or materialize_grads
+        found = _by_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
+        return _materialized(found, inputs) if materialize_grads else found
+    grads, n = _grads(grad_outputs, len(outputs))
+    h = _blocking.flam_grad(
+        [t._h for t in outputs],
+        len(outputs),
+        [t._h for t in inputs],
+        len(inputs),
+        grads,
+        n,
+        create_graph if retain_graph is None else retain_graph,
+        create_graph,
+        bool(allow_unused) or materialize_grads,
+    )
+    if not h:
+        _raise()
+    found = _tensors(h)
+    return _materialized(found, inputs) if materialize_grads else found
+
+
+def _materialized(grads, inputs):
+    zeros = ops.TORCH["zeros_like"]
+    return tuple(zeros(t) if g is None else g for g, t in zip(grads, inputs))
+
+
+def _by_rows(outputs, inputs, grads, retain_graph, create_graph, allow_unused):
+    """`grad` for each row of the start gradients, stacked."""
+    grads = _listed(grads) if grads is not None else [None] * len(outputs)
+    given = [g for g in grads if g is not None]
+    if not given:
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs: is_grads_batched needs "
+            "grad_outputs with a dimension of rows"
+        )
+    for i, (g, y) in enumerate(zip(grads, outputs)):
+        if g is not None and (not g.dim() or g.shape[1:] != y.shape or len(g) != len(given[0])):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+                f"{y.shape}."
+            )
+    n, rows = len(given[0]), []
+    for i in range(n):
+        keep = True if i < n - 1 else retain_graph
+        row = [g if g is None else g[i] for g in grads]
+        rows.append(grad(outputs, inputs, row, keep, create_graph, allow_unused=allow_unused))
+    if not n:
+        return tuple(t.new_zeros((0, *t.shape)) for t in inputs)
+    stack = ops.TORCH["stack"]
+    columns = (list(column) for column in zip(*rows))
+    return tuple(None if column[0] is None else stack(column) for column in columns)
+
+
+class set_detect_anomaly:
+    """Whether backward passes look for NaN in every gradient formula's results, and fail with the
+    name of the first that returned one. At once, or for a `with` block.
+
+    Errors of tensors written in place name the writing operation without it."""
+
+    def __init__(self, mode, check_nan=True):
+        self._before = api.detect_anomaly_enabled()
+        api.set_detect_anomaly(bool(mode and check_nan))
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc):
+        api.set_detect_anomaly(self._before)
+
+
+class detect_anomaly(set_detect_anomaly):
+    """`set_detect_anomaly(True)` for a `with` block; it slows backward passes down."""
+
+    def __init__(self, check_nan=True):
+        warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
+            2,
+        )
+        super().__init__(True, check_nan)
