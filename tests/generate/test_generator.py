@@ -27,7 +27,14 @@ def generate(root, *options, seed="0"):
 @pytest.fixture
 def copy(tmp_path):
     """What the generator reads and writes."""
-    for name in ("bindings", "include", "lib/capi", "lib/ops/gen", "lib/build"):
+    for name in (
+        "bindings",
+        "include",
+        "lib/capi",
+        "lib/ops/gen",
+        "lib/build",
+        "tests/harness/gen",
+    ):
         shutil.copytree(
             ROOT / name,
             tmp_path / name,

@@ -2,9 +2,9 @@
 
 import flambeau
 import numpy as np
-from flambeau._gen import api
 
 from . import ledger
+from .gen import api
 
 
 def _lookup(spelling):

@@ -5,10 +5,10 @@ lost, every operand is as it was, and a retry succeeds.
 import json
 
 import flambeau
-from flambeau._gen import api
 
 from . import binding, numeric
 from .cases import cases, first_case, in_place, same, tensors_of
+from .gen import api
 
 MOST = 500  # allocations that one call may make
 

@@ -1,9 +1,9 @@
 """Attention, alone and with heads and projections."""
 
 import numpy as np
-from flambeau._gen import api
 from scipy import special
 
+from tests.harness.gen import api
 from tests.harness.table import op, unit, x
 
 KW = dict(elementwise=False, ulp=8, atol={"float16": 2e-2, "bfloat16": 0.15, "float32": 2e-5})

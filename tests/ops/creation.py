@@ -2,8 +2,8 @@
 
 import flambeau
 import numpy as np
-from flambeau._gen import api
 
+from tests.harness.gen import api
 from tests.harness.table import ALL, FLOATS, INTS, NUMBERS, always, default_float, op, x
 
 MADE = dict(creates=True, grad=False, elementwise=False, dtypes=ALL, ulp=0)

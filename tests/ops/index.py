@@ -1,8 +1,8 @@
 """Reading and writing at indices."""
 
 import numpy as np
-from flambeau._gen import api
 
+from tests.harness.gen import api
 from tests.harness.table import ALL, FLOATS, NUMBERS, always, before_operands, op, x
 
 EXACT = dict(dtypes=ALL, ulp=0, elementwise=False)

@@ -2,10 +2,10 @@
 
 import flambeau
 import numpy as np
-from flambeau._gen import api
 from scipy import special, stats
 
 from tests.harness import laws
+from tests.harness.gen import api
 from tests.harness.table import FLOATS, INTS, op, positive, x
 
 MANY = 20_000

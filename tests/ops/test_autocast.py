@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from flambeau._gen import api
 
 from tests.harness import autocast
+from tests.harness.gen import api
 
 GOLDEN = json.loads(autocast.GOLDEN.read_text())
 FUNCTIONS = autocast.functions()

@@ -264,7 +264,7 @@ def test_hooks_of_several_tensors(torch):
 
 
 def test_a_hook_tells_passes_apart(torch):
-    from flambeau._gen import api
+    from tests.harness.gen import api
 
     a, b = (torch.ones(1, requires_grad=True) for _ in range(2))
     seen = []

@@ -70,7 +70,7 @@ def test_without_the_random_state_dropout_differs(torch, device, checkpoint, use
 def test_memory_falls(torch, device, checkpoint, use_reentrant):
     layers = [torch.nn.Linear(256, 256).to(device) for _ in range(16)]
     x = torch.randn(2048, 256, device=device, requires_grad=True)
-    from flambeau._gen import api  # every device counts, the cpu too
+    from tests.harness.gen import api  # every device counts, the cpu too
 
     def block(x, part):
         for layer in part:

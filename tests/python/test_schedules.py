@@ -7,7 +7,8 @@ import pathlib
 
 import flambeau as torch
 import pytest
-from flambeau._gen import api
+
+from tests.harness.gen import api
 
 GOLDEN = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "schedules.json").read_text())
 L = torch.optim.lr_scheduler

@@ -121,7 +121,7 @@ class Library:
             return self.module
         if value is self.ours.nn.functional:
             return self.module.nn.functional
-        if isinstance(value, types.ModuleType) and value.__name__ == "flambeau._gen.api":
+        if isinstance(value, types.ModuleType) and value.__name__ == "tests.harness.gen.api":
             return self._unspelled()
         if isinstance(value, types.FunctionType):
             tables = str(value.__globals__.get("__file__", "")).startswith(TESTS)

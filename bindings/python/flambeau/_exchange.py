@@ -122,7 +122,7 @@ def _typed(tensor, kind):
     return tensor if type(tensor) is kind else tensor.as_subclass(kind)
 
 
-def reduced(tensor):
+def reduced(tensor, protocol=None):
     """What pickle stores: how to rebuild the tensor, and the attributes the program gave it."""
     dense = tensor.detach()
     n = tensor.untyped_storage().nbytes() // tensor.element_size()

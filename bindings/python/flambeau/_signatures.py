@@ -1,5 +1,5 @@
-"""Functions and methods whose arguments in torch are more than those of the C function: flags before
-dimensions, rules of scatter, `as_tuple`, NumPy's results as tensors.
+"""Functions and methods whose arguments in torch are more than those of the C function: flags
+before dimensions, rules of scatter, `as_tuple`, NumPy's results as tensors.
 
 Each stands in front of the generated function of its name, which does the work."""
 

@@ -3,6 +3,7 @@
 Probabilities are normalised to sum to 1, logits so that their exponentials do."""
 
 from .. import _torch as torch
+from ..nn.functional import one_hot
 from . import constraints
 from .distribution import Distribution, clamped, lazy_property, probs_or_logits
 
@@ -111,7 +112,7 @@ class OneHotCategorical(_Classes):
         return self._one_hot(self.probs.argmax(-1))
 
     def _one_hot(self, classes):
-        return torch.nn.functional.one_hot(classes, self._num_events).to(self.probs.dtype)
+        return one_hot(classes, self._num_events).to(self.probs.dtype)
 
     def sample(self, sample_shape=()):
         with torch.no_grad():

@@ -4,6 +4,7 @@ that entropies and divergences follow from the log-normalizer's gradient.
 Source: Nielsen and Nock 2010, Entropies and cross-entropies of exponential families."""
 
 from .. import _torch as torch
+from ..autograd import grad
 from .distribution import Distribution, sum_rightmost
 
 
@@ -27,7 +28,7 @@ class ExponentialFamily(Distribution):
         with torch.enable_grad():
             given = [p.detach().requires_grad_() for p in self._natural_params]
             found = self._log_normalizer(*given)
-            slopes = torch.autograd.grad(found.sum(), given, create_graph=True)
+            slopes = grad(found.sum(), given, create_graph=True)
         return given, found, slopes
 
     def entropy(self):

@@ -50,7 +50,8 @@ def _adaptive_max_pool(n):
 
 
 def _fractional_max_pool(n):
-    both, name = getattr(api, f"fractional_max_pool{n}d"), f"fractional_max_pool{n}d"
+    both = api.fractional_max_pool2d if n == 2 else api.fractional_max_pool3d
+    name = f"fractional_max_pool{n}d"
 
     def fractional_max_pool(
         input,
@@ -99,7 +100,8 @@ def _sizes(input, output_size, n):
 
 
 def _max_unpool(n):
-    unpool, name = getattr(api, f"max_unpool{n}d"), f"max_unpool{n}d"
+    unpool = (api.max_unpool1d, api.max_unpool2d, api.max_unpool3d)[n - 1]
+    name = f"max_unpool{n}d"
 
     def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
         """Puts elements back where a maximum pooling found them; 0 elsewhere."""

@@ -4,6 +4,8 @@ anything."""
 import inspect
 
 from ... import _torch as torch
+from ... import accelerator
+from ..functional import pad
 
 _BLOCK = 128
 
@@ -68,7 +70,7 @@ def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
     """What a mask allows, bool [B or 1, H or 1, Q_LEN, KV_LEN]; of a function of scores, which
     takes the score first, what it does to zeros."""
     shape = (B or 1, H or 1, Q_LEN, KV_LEN)
-    device = device or torch.accelerator.current_accelerator() or "cpu"
+    device = device or accelerator.current_accelerator() or "cpu"
     given = places(shape, device)
     if _takes_score(mod_fn):
         return mod_fn(torch.zeros(shape, device=device), *given).expand(shape)
@@ -95,7 +97,7 @@ class BlockMask:
         `separate_full` is False."""
         (high, wide), (q, kv) = block_size, mask.shape[2:]
         rows, columns = -(-q // high), -(-kv // wide)
-        padded = torch.nn.functional.pad(mask, (0, columns * wide - kv, 0, rows * high - q))
+        padded = pad(mask, (0, columns * wide - kv, 0, rows * high - q))
         counts = padded.reshape(*mask.shape[:2], rows, high, columns, wide).sum((3, 5))
         full = counts == high * wide
         if not separate_full:
