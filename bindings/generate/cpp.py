@@ -147,7 +147,8 @@ def _out_value(p: Param) -> str:
     )
 
 
-def declaration(f: Function) -> str:
+def declaration(f: Function, written: bool = False) -> str:
+    """`written`: with a destination last, which in-place and out forms hand down."""
     counted = lists(f)
     op = f.namespace == "ops"
     params = visible(f)
@@ -160,4 +161,6 @@ def declaration(f: Function) -> str:
         parts.append(
             parameter(p, p.name in counted, op) + (f" = {default}" if default is not None else "")
         )
+    if written:
+        parts.append("Into into = {}")
     return f"{result_type(f)} {f.op}({', '.join(parts)})"

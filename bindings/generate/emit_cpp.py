@@ -1,4 +1,4 @@
-"""The C++ declarations of targets, in-place and out forms, and operand names for error texts."""
+"""The C++ declarations of targets, a constant per op, and in-place and out forms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADER = """#pragma once
 #include <vector>
 
 #include "flambeau/flambeau.h"
-#include "{include}"
+{includes}
 
 namespace flambeau::{namespace} {{
 
@@ -30,11 +30,18 @@ def _wrapped(text: str) -> str:
     )
 
 
-def _declarations(api: Api, namespace: str, include: str) -> str:
-    lines = [_wrapped(cpp.declaration(f) + ";") for f in api.functions if f.namespace == namespace]
+def _declarations(api: Api, namespace: str, includes: list[str]) -> str:
+    written = {f.base for f in api.functions if f.form}  # into a destination
+    lines = [
+        _wrapped(cpp.declaration(f, f.name in written) + ";")
+        for f in api.functions
+        if f.namespace == namespace
+    ]
     return (
         cpp.BANNER
-        + _HEADER.format(include=include, namespace=namespace)
+        + _HEADER.format(
+            includes="\n".join(f'#include "{path}"' for path in includes), namespace=namespace
+        )
         + "\n".join(lines)
         + f"\n\n}}  // namespace flambeau::{namespace}\n"
     )
@@ -45,76 +52,38 @@ def _form(f: Function) -> str:
     params = cpp.visible(f)
     plain = params if f.form == "inplace" else params[:-1]
     signature = ", ".join(cpp.parameter(p, p.name in counted, True) for p in params)
-    call = ", ".join(p.name for p in plain)
+    call = ", ".join([p.name for p in plain] + ["to"])
     base = f.base.removeprefix("flam_")
     target = params[0].name if f.form == "inplace" else "out"
     return (
         _wrapped(f"Tensor {f.op}({signature}) {{")
-        + "\n"
-        + _wrapped(
-            f'  return into({target}, "{base}", Into::{f.form}, '
-            f"[&] {{ return ops::{base}({call}); }});"
-        )
+        + f"\n  Destination to({target}, op::{base}, Destination::{f.form});\n"
+        + _wrapped(f"  return to.finish(ops::{base}({call}));")
         + "\n}\n"
     )
 
 
-def _operand_names(api: Api) -> str:
-    rows = []
-    for f in sorted(
+def _op(f: Function) -> str:
+    names = " ".join(p.name for p in f.params if p.kind == "tensor")
+    lines = textwrap.wrap(names, 90) or [""]  # one literal, of pieces
+    names = "\n    ".join([f'"{line} "' for line in lines[:-1]] + [f'"{lines[-1]}"'])
+    rules = [f.autocast.get(kind, "keep") for kind in ("cpu", "cuda")] if f.autocast else []
+    fields = [f'"{f.op}"', names, *(f"CastRule::{rule}" for rule in rules)]
+    while fields[-1] in ('""', "CastRule::keep"):
+        fields.pop()
+    text = f"inline constexpr Op {f.op}{{{', '.join(fields)}}};"
+    return text if len(text) <= 100 else text.replace(f", {names}", f",\n    {names}")
+
+
+def _ops(api: Api) -> str:
+    ops = sorted(
         (f for f in api.functions if f.namespace == "ops" and not f.form), key=lambda f: f.op
-    ):
-        names = [p.name for p in f.params if p.kind == "tensor"]
-        if names:
-            rows.append(f'    {{"{f.op}", "{" ".join(names)}"}},')
-    return (
-        cpp.BANNER
-        + """#include <cstring>
-
-#include "ops/ops.h"
-
-namespace flambeau {
-
-namespace {
-struct Row {
-  const char* op;
-  const char* operands;  // separated by spaces
-};
-constexpr Row kRows[] = {
-"""
-        + "\n".join(rows)
-        + """
-};
-}  // namespace
-
-std::string operand_name(const char* op, size_t i) {
-  for (const Row& row : kRows) {
-    if (std::strcmp(row.op, op) != 0) continue;
-    const char* at = row.operands;
-    for (; i > 0 && (at = std::strchr(at, ' ')); --i) ++at;
-    if (!at) break;
-    const char* end = std::strchr(at, ' ');
-    return end ? std::string(at, end) : std::string(at);
-  }
-  return "operand " + std::to_string(i);
-}
-
-}  // namespace flambeau
-"""
     )
-
-
-def _cast_rows(api: Api) -> str:
-    rows = []
-    for f in sorted((f for f in api.functions if f.autocast), key=lambda f: f.op):
-        cpu, device = (f.autocast.get(kind, "keep") for kind in ("cpu", "cuda"))
-        rows.append(f'    {{"{f.op}", CastRule::{cpu}, CastRule::{device}}},')
     return (
         cpp.BANNER
-        + '#pragma once\n#include "ops/autocast.h"\n\nnamespace flambeau {\n\n'
-        + "inline constexpr CastRow kCastRows[] = {  // by name\n"
-        + "\n".join(rows)
-        + "\n};\n\n}  // namespace flambeau\n"
+        + '#pragma once\n#include "ops/op.h"\n\nnamespace flambeau::op {\n\n'
+        + "\n".join(map(_op, ops))
+        + "\n\n}  // namespace flambeau::op\n"
     )
 
 
@@ -122,14 +91,14 @@ def emit(api: Api) -> dict[str, str]:
     forms = [_form(f) for f in api.functions if f.form]
     derived = (
         cpp.BANNER
-        + '#include "ops/into.h"\n#include "ops/ops.h"\n\nnamespace flambeau::ops {\n\n'
+        + '#include "ops/destination.h"\n#include "ops/gen/op.h"\n#include "ops/ops.h"\n\n'
+        + "namespace flambeau::ops {\n\n"
         + "\n".join(forms)
         + "\n}  // namespace flambeau::ops\n"
     )
     return {
-        "lib/ops/gen/ops.h": _declarations(api, "ops", "tensor/tensor.h"),
-        "lib/capi/gen/targets.h": _declarations(api, "capi", "capi/objects.h"),
+        "lib/ops/gen/ops.h": _declarations(api, "ops", ["ops/op.h", "tensor/tensor.h"]),
+        "lib/capi/gen/targets.h": _declarations(api, "capi", ["capi/objects.h"]),
         "lib/ops/gen/derived.cc": derived,
-        "lib/ops/gen/operand_names.cc": _operand_names(api),
-        "lib/ops/gen/autocast.h": _cast_rows(api),
+        "lib/ops/gen/op.h": _ops(api),
     }

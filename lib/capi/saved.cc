@@ -6,7 +6,7 @@
 #include "capi/scope_stack.h"
 #include "engine/backward.h"
 #include "engine/checkpoint.h"
-#include "ops/aside.h"
+#include "graph/interruption.h"
 
 namespace flambeau {
 
@@ -36,7 +36,7 @@ class ProgramHooks::Value final : public Packed {
   }
 
   void pack(const Tensor& t) {
-    const Aside aside;
+    const Interruption waiting;
     const GradMode off(false);
     const capi::HostCall call;
     const flam_saved_hooks& table = hooks_->table_;
@@ -47,7 +47,7 @@ class ProgramHooks::Value final : public Packed {
   }
 
   Tensor unpack() override {
-    const Aside aside;
+    const Interruption waiting;
     const flam_saved_hooks& table = hooks_->table_;
     return capi::call_back("a saved tensor's unpack hook", [&](flam_tensor** out) {
       return table.unpack(table.user, packed_, out);

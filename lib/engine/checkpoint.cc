@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "flambeau/common.h"
 #include "graph/generator.h"
+#include "graph/interruption.h"
 #include "graph/saved.h"
-#include "ops/aside.h"
 #include "ops/autocast.h"
 
 namespace flambeau {
@@ -222,7 +222,7 @@ void Frame::forget(size_t number) {
 }
 
 Values Frame::recompute() {
-  const Aside aside;
+  const Interruption waiting;
   Tensors inputs;
   for (const Input& i : inputs_) inputs.push_back(i.get());
   const auto run = make_ref<SecondRun>(*this);

@@ -19,19 +19,19 @@ void check_not_bool(const Tensor& x, const char* text) {
 }
 
 // x with slope f(dy, x): one kernel, or `formula`.
-template <Name N, class F> Tensor unit(const char* op, const Kernel& k, const Kernel& slope,
-                                       T input, F formula, std::array<double, 3> params = {}) {
+template <Name N, class F> Tensor unit(Form op, const Kernel& k, const Kernel& slope, T input,
+                                       F formula, std::array<double, 3> params = {}) {
   return from_input<N>(
       op, k, input,
       [=, &slope](T dy, T x) {
-        return fused(slope.name, slope, {dy, x}, {params[0], params[1], params[2]},
+        return fused(slope, {dy, x}, {params[0], params[1], params[2]},
                      [&] { return formula(dy, x); });
       },
       {params[0], params[1], params[2]}, Domain::any);
 }
 
 template <Name N>
-Tensor elu_family(const char* op, T input, double alpha, double scale, double inner) {
+Tensor elu_family(Form op, T input, double alpha, double scale, double inner) {
   return unit<N>(op, kElu, kEluSlope, input,
                  [=](T dy, T x) {
                    const Tensor below = mul(exp(mul(x, num(inner))), num(alpha * scale * inner));
@@ -40,7 +40,7 @@ Tensor elu_family(const char* op, T input, double alpha, double scale, double in
                  {alpha, scale, inner});
 }
 
-Tensor hard_limit(const char* op, T input, double low, double high) {
+Tensor hard_limit(Form op, T input, double low, double high) {
   check_not_bool(input, "Bool inputs not supported for hardtanh");
   return unit<"HardtanhBackward0">(
       op, kHardtanh, kHardtanhSlope, input,
@@ -64,33 +64,35 @@ Tensor gelu_tanh_slope(T x) {
 
 }  // namespace
 
-Tensor relu(T input) {
+Tensor relu(T input, Into into) {
   check_not_bool(input, "Boolean inputs not supported for relu");
   return from_result<"ReluBackward0">(
-      "relu", kRelu, input,
+      op::relu.to(into), kRelu, input,
       [](T dy, T y) {
-        return fused("relu_backward", kReluSlope, {dy, y}, {},
-                     [&] { return keep_where(gt(y, zero()), dy); });
+        return fused(kReluSlope, {dy, y}, {}, [&] { return keep_where(gt(y, zero()), dy); });
       },
       {}, Domain::any);
 }
 
-Tensor leaky_relu(T input, double negative_slope) {
+Tensor leaky_relu(T input, double negative_slope, Into into) {
   return unit<"LeakyReluBackward0">(
-      "leaky_relu", kLeakyRelu, kLeakyReluSlope, input,
+      op::leaky_relu.to(into), kLeakyRelu, kLeakyReluSlope, input,
       [=](T dy, T x) { return where(gt(x, zero()), dy, mul(dy, num(negative_slope))); },
       {negative_slope});
 }
 
-Tensor elu(T input, double alpha) { return elu_family<"EluBackward0">("elu", input, alpha, 1, 1); }
-
-Tensor selu(T input) {
-  return elu_family<"EluBackward0">("selu", input, 1.6732632423543772848, 1.0507009873554804934, 1);
+Tensor elu(T input, double alpha, Into into) {
+  return elu_family<"EluBackward0">(op::elu.to(into), input, alpha, 1, 1);
 }
 
-Tensor celu(T input, double alpha) {
+Tensor selu(T input, Into into) {
+  return elu_family<"EluBackward0">(op::selu.to(into), input, 1.6732632423543772848,
+                                    1.0507009873554804934, 1);
+}
+
+Tensor celu(T input, double alpha, Into into) {
   check(alpha != 0, Code::invalid_argument, "ZeroDivisionError: alpha cannot be 0 for CELU");
-  return elu_family<"CeluBackward0">("celu", input, alpha, 1, 1 / alpha);
+  return elu_family<"CeluBackward0">(op::celu.to(into), input, alpha, 1, 1 / alpha);
 }
 
 Tensor gelu(T input, int32_t approximate) {
@@ -98,29 +100,29 @@ Tensor gelu(T input, int32_t approximate) {
         Code::invalid_argument, "approximate argument must be either none or tanh, got ",
         approximate);
   if (approximate != FLAM_GELU_TANH) {
-    return unit<"GeluBackward0">("gelu", kGelu, kGeluSlope, input,
+    return unit<"GeluBackward0">(op::gelu, kGelu, kGeluSlope, input,
                                  [](T dy, T x) { return mul(dy, gelu_slope(x)); });
   }
-  return unit<"GeluBackward0">("gelu", kGeluTanh, kGeluTanhSlope, input,
+  return unit<"GeluBackward0">(op::gelu, kGeluTanh, kGeluTanhSlope, input,
                                [](T dy, T x) { return mul(dy, gelu_tanh_slope(x)); });
 }
 
-Tensor silu(T input) {
-  return unit<"SiluBackward0">("silu", kSilu, kSiluSlope, input, [](T dy, T x) {
+Tensor silu(T input, Into into) {
+  return unit<"SiluBackward0">(op::silu.to(into), kSilu, kSiluSlope, input, [](T dy, T x) {
     const Tensor s = sigmoid(x);
     return mul(dy, mul(s, one_plus(mul(x, one_minus(s)))));
   });
 }
 
-Tensor mish(T input) {
-  return unit<"MishBackward0">("mish", kMish, kMishSlope, input, [](T dy, T x) {
+Tensor mish(T input, Into into) {
+  return unit<"MishBackward0">(op::mish.to(into), kMish, kMishSlope, input, [](T dy, T x) {
     const Tensor t = tanh(softplus(x, 1, 20));
     return mul(dy, add(t, mul(mul(x, one_minus(mul(t, t))), sigmoid(x))));
   });
 }
 
 Tensor softplus(T input, double beta, double threshold) {
-  return unit<"SoftplusBackward0">("softplus", kSoftplus, kSoftplusSlope, input,
+  return unit<"SoftplusBackward0">(op::softplus, kSoftplus, kSoftplusSlope, input,
                                    [=](T dy, T x) {
                                      const Tensor z = mul(x, num(beta));
                                      return where(gt(z, num(threshold)), dy, mul(dy, sigmoid(z)));
@@ -129,36 +131,37 @@ Tensor softplus(T input, double beta, double threshold) {
 }
 
 Tensor logsigmoid(T input) {
-  return unit<"LogSigmoidBackward0">("logsigmoid", kLogsigmoid, kLogsigmoidSlope, input,
+  return unit<"LogSigmoidBackward0">(op::logsigmoid, kLogsigmoid, kLogsigmoidSlope, input,
                                      [](T dy, T x) { return mul(dy, sigmoid(neg(x))); });
 }
 
-Tensor relu6(T input) { return hard_limit("relu6", input, 0, 6); }
+Tensor relu6(T input, Into into) { return hard_limit(op::relu6.to(into), input, 0, 6); }
 
-Tensor hardtanh(T input, double min_val, double max_val) {
+Tensor hardtanh(T input, double min_val, double max_val, Into into) {
   check(min_val <= max_val, Code::invalid_argument, "min_val cannot be greater than max_val, got ",
         min_val, " and ", max_val);
-  return hard_limit("hardtanh", input, min_val, max_val);
+  return hard_limit(op::hardtanh.to(into), input, min_val, max_val);
 }
 
-Tensor hardsigmoid(T input) {
+Tensor hardsigmoid(T input, Into into) {
   return unit<"HardsigmoidBackward0">(
-      "hardsigmoid", kHardsigmoid, kHardsigmoidSlope, input,
+      op::hardsigmoid.to(into), kHardsigmoid, kHardsigmoidSlope, input,
       [](T dy, T x) { return keep_where(lt(abs(x), num(int64_t{3})), mul(dy, num(1.0 / 6))); });
 }
 
-Tensor hardswish(T input) {
-  return unit<"HardswishBackward0">("hardswish", kHardswish, kHardswishSlope, input, [](T dy, T x) {
-    const Tensor ramp = add(mul(x, num(1.0 / 3)), num(0.5));
-    const Tensor slope = where(lt(abs(x), num(int64_t{3})), ramp, gt(x, zero()));
-    return mul(dy, slope);
-  });
+Tensor hardswish(T input, Into into) {
+  return unit<"HardswishBackward0">(
+      op::hardswish.to(into), kHardswish, kHardswishSlope, input, [](T dy, T x) {
+        const Tensor ramp = add(mul(x, num(1.0 / 3)), num(0.5));
+        const Tensor slope = where(lt(abs(x), num(int64_t{3})), ramp, gt(x, zero()));
+        return mul(dy, slope);
+      });
 }
 
-Tensor threshold(T input, double threshold, double value) {
+Tensor threshold(T input, double threshold, double value, Into into) {
   check_not_bool(input, "\"threshold\" not implemented for 'bool'");
   return unit<"ThresholdBackward0">(
-      "threshold", kThreshold, kThresholdSlope, input,
+      op::threshold.to(into), kThreshold, kThresholdSlope, input,
       [=](T dy, T x) { return drop_where(le(x, num(threshold)), dy); }, {threshold, value});
 }
 
@@ -166,7 +169,7 @@ Tensor softsign(T input) { return div(input, one_plus(abs(input)), FLAM_ROUNDING
 
 Tensor tanhshrink(T input) {
   check_not_bool(input, "tanhshrink is not supported for bool");
-  return from_input<"TanhshrinkBackward0">("tanhshrink", kTanhshrink, input, [](T dy, T x) {
+  return from_input<"TanhshrinkBackward0">(op::tanhshrink, kTanhshrink, input, [](T dy, T x) {
     const Tensor t = tanh(x);
     return mul(dy, mul(t, t));
   });

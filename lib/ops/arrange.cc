@@ -49,7 +49,7 @@ void roll_into(const Tensor& y, const Tensor& x, size_t d, int64_t shift) {
 }  // namespace
 
 Tensor flip(const Tensor& x, DimsView dims) {
-  Call c{"flip", {x}};
+  Call c{op::flip, {x}};
   Dims strides(x.strides());
   int64_t offset = x.offset();
   SmallVector<bool, 8> seen(size_t(std::max<int64_t>(x.dim(), 1)), false);
@@ -85,7 +85,7 @@ Tensor roll(const Tensor& x, DimsView shifts, DimsView dims) {
         "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
   check(x.dim() > 0, Code::index, "Dimension specified as ", dims[0],
         " but tensor has no dimensions");
-  Call c{"roll", {x}};
+  Call c{op::roll, {x}};
   Tensor y = x;
   Dims back;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -108,7 +108,7 @@ Tensor repeat(const Tensor& x, DimsView repeats) {
   check(repeats.size() >= x.sizes().size(), Code::shape,
         "Number of dimensions of repeat dims can not be "
         "smaller than number of dimensions of tensor");
-  Call c{"repeat", {x}};
+  Call c{op::repeat, {x}};
   const size_t extra = repeats.size() - x.sizes().size();
   Dims shape, interleaved, from_strides;
   for (size_t i = 0; i < repeats.size(); ++i) {

@@ -73,7 +73,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
         query.dim(), ", Key dim: ", key.dim(), " and Value dim: ", value.dim(), " instead.");
   check(!(is_causal && attn_mask), Code::invalid_argument,
         "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
-  const Call c{"scaled_dot_product_attention", {query, key, value}};
+  const Call c{op::scaled_dot_product_attention, {query, key, value}};
   check(c[0].dtype() == c[1].dtype() && c[1].dtype() == c[2].dtype(), Code::dtype,
         "Expected query, key, and value to have the same dtype, but got query.dtype: ",
         name_of(query.dtype()), " key.dtype: ", name_of(key.dtype()),
@@ -226,7 +226,7 @@ Two heads_of_batch(const Heads& a) {
 }
 
 Two heads(const Heads& a) {
-  const Call c{"multi_head_attention",
+  const Call c{op::multi_head_attention,
                {a.query, a.key, a.value, a.in_weight, a.in_bias, a.q_weight, a.k_weight, a.v_weight,
                 a.bias_k, a.bias_v, a.out_weight, a.out_bias, a.padding, a.mask}};
   check(a.query.dim() == 2 || a.query.dim() == 3, Code::shape,

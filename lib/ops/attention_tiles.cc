@@ -17,7 +17,7 @@ namespace flambeau::ops {
 
 namespace {
 
-constexpr auto kName = "scaled_dot_product_attention";
+constexpr Op kOp = op::scaled_dot_product_attention;
 // Scores of a tile: such that the host's caches hold them, and such that a device is busy.
 constexpr int64_t kHostScores = 1 << 18, kDeviceScores = 1 << 26;
 constexpr int64_t kRows = 64;  // fewer leave products inefficient
@@ -136,8 +136,8 @@ struct Scores {
 };
 
 void weights_of(const Tensor& w, const Tensor& q, const Tensor& k, const Tensor& mask) {
-  run_gemm(kName, w, q, turned(k), {.c = mask ? &mask : nullptr});
-  run_row(kName, kSoftmax, w.dtype(), -1, {out_row(w), row(w)}, {1.0});
+  run_gemm(kOp, w, q, turned(k), {.c = mask ? &mask : nullptr});
+  run_row(kOp, kSoftmax, w.dtype(), -1, {out_row(w), row(w)}, {1.0});
 }
 
 Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
@@ -161,7 +161,7 @@ Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
       const int64_t rows = std::min(cut.rows, cut.length - row), seen = cut.seen(row, rows);
       const Tensor tile = part(qs, 2, row, rows), w = scores.like(tile, seen);
       weights_of(w, tile, part(ks, 2, 0, seen), mask.tile(cut, first, n, row, rows));
-      run_gemm(kName, part(ys, 2, row, rows), w, part(vs, 2, 0, seen));
+      run_gemm(kOp, part(ys, 2, row, rows), w, part(vs, 2, 0, seen));
     }
     give_back(cut, y, first, n, ys);
   }
@@ -187,11 +187,11 @@ void backward_piece(const Cut& cut, const Piece& p, const Mask& mask, int64_t fi
     const Tensor q = tile(p.q), dy = tile(p.dy), k = keys(p.k), dk = keys(p.dk), dv = keys(p.dv);
     const Tensor w = weights.like(q, seen), s = slopes.like(q, seen);
     weights_of(w, q, k, mask.tile(cut, first, n, at, rows));
-    run_gemm(kName, dv, turned(w), dy, {.c = at == last ? nullptr : &dv});
-    run_gemm(kName, s, dy, turned(keys(p.v)));
-    run_row(kName, kSoftmaxBackward, s.dtype(), -1, {out_row(s), row(s), row(w)});
-    run_gemm(kName, dk, turned(s), q, {.c = at == last ? nullptr : &dk});
-    run_gemm(kName, tile(p.dq), s, k, {.alpha = scale});
+    run_gemm(kOp, dv, turned(w), dy, {.c = at == last ? nullptr : &dv});
+    run_gemm(kOp, s, dy, turned(keys(p.v)));
+    run_row(kOp, kSoftmaxBackward, s.dtype(), -1, {out_row(s), row(s), row(w)});
+    run_gemm(kOp, dk, turned(s), q, {.c = at == last ? nullptr : &dk});
+    run_gemm(kOp, tile(p.dq), s, k, {.alpha = scale});
   }
 }
 
@@ -259,7 +259,7 @@ bool takes_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor
 
 Tensor attention_by_tiles(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& added,
                           const AttentionOptions& options) {
-  Call c{kName, {q, k, v, added}, Devices::exact};
+  Call c{kOp, {q, k, v, added}, Devices::exact};
   const bool masked = added.defined() && c.needs_grad();
   AttentionBackward gradient{c.save(q), c.save(k), c.save(v), masked ? c.save(added) : Saved(),
                              options};

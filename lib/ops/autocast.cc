@@ -1,15 +1,11 @@
-// The table of rules, searched by name, and the cache of casts, which belongs to the thread, as
-// autocast does.
+// What autocast converts, and the cache of casts, which belongs to the thread, as autocast does.
 #include "ops/autocast.h"
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
 #include <unordered_map>
 
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
-#include "ops/gen/autocast.h"
 #include "ops/ops.h"
 
 namespace flambeau {
@@ -51,15 +47,6 @@ bool is_kept(const Tensor& t, Dtype dtype) {
 }
 
 }  // namespace
-
-CastRule cast_rule(const char* op, bool cpu) {
-  const auto before = [](const CastRow& row, const char* name) {
-    return std::strcmp(row.op, name) < 0;
-  };
-  const auto row = std::lower_bound(std::begin(kCastRows), std::end(kCastRows), op, before);
-  if (row == std::end(kCastRows) || std::strcmp(row->op, op) != 0) return CastRule::keep;
-  return cpu ? row->cpu : row->device;
-}
 
 bool is_cast(const Tensor& t, bool cpu) {
   return t.defined() && is_floating(t.dtype()) && t.dtype() != Dtype::f64 &&

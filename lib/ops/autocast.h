@@ -1,27 +1,10 @@
 // Autocast: what becomes of an op's floating operands while it is on. The rule of an op stands at
-// its declaration in the header (FLAM_AUTOCAST), for the cpu and for GPUs; an op without one takes
-// its operands as they come. Only Call applies rules.
+// its declaration in the header (FLAM_AUTOCAST), for the cpu and for GPUs, and so in its Op; one
+// without a rule takes its operands as they come. Only Call applies rules.
 #pragma once
 #include "tensor/tensor.h"
 
 namespace flambeau {
-
-enum class CastRule : uint8_t {
-  keep,
-  lower,   // to autocast's dtype
-  f32,     // to f32
-  widest,  // to f32 where one operand is f32, else to autocast's dtype
-  rest,    // as they come, in the ops that it is made of, too
-  banned,  // an error
-};
-
-struct CastRow {
-  const char* op;
-  CastRule cpu, device;
-};
-
-// The rule of an op's row in the generated table.
-CastRule cast_rule(const char* op, bool cpu);
 
 // Whether autocast of that kind of device converts this operand at all: a floating tensor that is
 // not f64, on such a device, and no bare number.

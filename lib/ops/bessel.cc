@@ -12,7 +12,7 @@ using T = const Tensor&;
 
 double number_of(Bessel which) { return double(int(which)); }
 
-Tensor without_gradient(const char* op, Bessel which, T input) {
+Tensor without_gradient(Form op, Bessel which, T input) {
   Call c{op, {input}};
   float_operands(c);
   return c.no_gradient(c.map(kBessel, {c[0]}, {number_of(which)}));
@@ -26,25 +26,28 @@ Tensor over_argument(T y, T x) {
 
 }  // namespace
 
-Tensor i0(T input) {
-  return from_input<"I0Backward0">("i0", kBessel, input, [](T dy, T x) { return mul(dy, i1(x)); },
+Tensor i0(T input, Into into) {
+  return from_input<"I0Backward0">(op::i0.to(into), kBessel, input,
+                                   [](T dy, T x) { return mul(dy, i1(x)); },
                                    {number_of(Bessel::i0)});
 }
 
-Tensor i0e(T input) {
+Tensor i0e(T input, Into into) {
   return from_input<"SpecialI0EBackward0">(
-      "i0e", kBessel, input, [](T dy, T x) { return mul(dy, sub(i1e(x), mul(sign(x), i0e(x)))); },
+      op::i0e.to(into), kBessel, input,
+      [](T dy, T x) { return mul(dy, sub(i1e(x), mul(sign(x), i0e(x)))); },
       {number_of(Bessel::i0e)});
 }
 
-Tensor i1(T input) {
+Tensor i1(T input, Into into) {
   return from_input<"SpecialI1Backward0">(
-      "i1", kBessel, input, [](T dy, T x) { return mul(dy, sub(i0(x), over_argument(i1(x), x))); },
+      op::i1.to(into), kBessel, input,
+      [](T dy, T x) { return mul(dy, sub(i0(x), over_argument(i1(x), x))); },
       {number_of(Bessel::i1)});
 }
 
-Tensor i1e(T input) {
-  return from_input<"SpecialI1EBackward0">("i1e", kBessel, input,
+Tensor i1e(T input, Into into) {
+  return from_input<"SpecialI1EBackward0">(op::i1e.to(into), kBessel, input,
                                            [](T dy, T x) {
                                              const Tensor y = i1e(x), fall = mul(sign(x), y);
                                              return mul(
@@ -53,24 +56,32 @@ Tensor i1e(T input) {
                                            {number_of(Bessel::i1e)});
 }
 
-Tensor modified_bessel_k0(T input) {
-  return without_gradient("modified_bessel_k0", Bessel::k0, input);
+Tensor modified_bessel_k0(T input, Into into) {
+  return without_gradient(op::modified_bessel_k0.to(into), Bessel::k0, input);
 }
-Tensor modified_bessel_k1(T input) {
-  return without_gradient("modified_bessel_k1", Bessel::k1, input);
+Tensor modified_bessel_k1(T input, Into into) {
+  return without_gradient(op::modified_bessel_k1.to(into), Bessel::k1, input);
 }
-Tensor scaled_modified_bessel_k0(T input) {
-  return without_gradient("scaled_modified_bessel_k0", Bessel::k0e, input);
+Tensor scaled_modified_bessel_k0(T input, Into into) {
+  return without_gradient(op::scaled_modified_bessel_k0.to(into), Bessel::k0e, input);
 }
-Tensor scaled_modified_bessel_k1(T input) {
-  return without_gradient("scaled_modified_bessel_k1", Bessel::k1e, input);
+Tensor scaled_modified_bessel_k1(T input, Into into) {
+  return without_gradient(op::scaled_modified_bessel_k1.to(into), Bessel::k1e, input);
 }
-Tensor bessel_j0(T input) { return without_gradient("bessel_j0", Bessel::j0, input); }
-Tensor bessel_j1(T input) { return without_gradient("bessel_j1", Bessel::j1, input); }
-Tensor bessel_y0(T input) { return without_gradient("bessel_y0", Bessel::y0, input); }
-Tensor bessel_y1(T input) { return without_gradient("bessel_y1", Bessel::y1, input); }
-Tensor spherical_bessel_j0(T input) {
-  return without_gradient("spherical_bessel_j0", Bessel::sphere, input);
+Tensor bessel_j0(T input, Into into) {
+  return without_gradient(op::bessel_j0.to(into), Bessel::j0, input);
+}
+Tensor bessel_j1(T input, Into into) {
+  return without_gradient(op::bessel_j1.to(into), Bessel::j1, input);
+}
+Tensor bessel_y0(T input, Into into) {
+  return without_gradient(op::bessel_y0.to(into), Bessel::y0, input);
+}
+Tensor bessel_y1(T input, Into into) {
+  return without_gradient(op::bessel_y1.to(into), Bessel::y1, input);
+}
+Tensor spherical_bessel_j0(T input, Into into) {
+  return without_gradient(op::spherical_bessel_j0.to(into), Bessel::sphere, input);
 }
 
 }  // namespace flambeau::ops

@@ -17,7 +17,7 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
         " for weight ", weight);
   check(!bias || (bias.dim() == 1 && bias.size(0) == o), Code::shape,
         "bilinear(): bias size does not match weight size: got ", bias, " for weight ", weight);
-  const Call c{"bilinear", {input1, input2, weight, bias}};
+  const Call c{op::bilinear, {input1, input2, weight, bias}};
   // [rows, o, j]: the first input's product with each output's matrix.
   const Tensor rows1 = reshape(c[0], Dims{-1, i}), rows2 = reshape(c[1], Dims{-1, j});
   const Dims order{1, 0, 2};

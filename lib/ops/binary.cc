@@ -87,7 +87,7 @@ Tensor difference(Call& c, size_t from, size_t what, double alpha) {
                     : c.map(kAddScaled, {c[from], c[what]}, {-alpha});
 }
 
-template <class Backward> Tensor chosen(const char* op, const Kernel& k, const Tensor& input,
+template <class Backward> Tensor chosen(Form op, const Kernel& k, const Tensor& input,
                                         const Tensor& other, bool greatest) {
   Call c{op, {input, other}};
   c.promote();
@@ -97,54 +97,56 @@ template <class Backward> Tensor chosen(const char* op, const Kernel& k, const T
 
 }  // namespace
 
-Tensor add(const Tensor& input, const Tensor& other, double alpha) {
-  Call c{"add", {input, other}};
-  check_alpha("add", alpha, c.promote());
+Tensor add(const Tensor& input, const Tensor& other, double alpha, Into into) {
+  Call c{op::add.to(into), {input, other}};
+  check_alpha(op::add, alpha, c.promote());
   Tensor y = alpha == 1 ? c.map(kAdd, {c[0], c[1]}) : c.map(kAddScaled, {c[0], c[1]}, {alpha});
   return c.track(std::move(y), AddBackward<"AddBackward0">{alpha});
 }
 
-Tensor sub(const Tensor& input, const Tensor& other, double alpha) {
+Tensor sub(const Tensor& input, const Tensor& other, double alpha, Into into) {
   check_subtraction(input, other);
-  Call c{"sub", {input, other}};
-  check_alpha("sub", alpha, c.promote());
+  Call c{op::sub.to(into), {input, other}};
+  check_alpha(op::sub, alpha, c.promote());
   Tensor y = difference(c, 0, 1, alpha);
   return c.track(std::move(y), AddBackward<"SubBackward0">{-alpha});
 }
 
 Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
   check_subtraction(input, other);
-  Call c{"rsub", {input, other}};
-  check_alpha("rsub", alpha, c.promote());
+  Call c{op::rsub, {input, other}};
+  check_alpha(op::rsub, alpha, c.promote());
   Tensor y = difference(c, 1, 0, alpha);
   return c.track(std::move(y), RsubBackward{alpha});
 }
 
-Tensor mul(const Tensor& input, const Tensor& other) {
-  Call c{"mul", {input, other}};
+Tensor mul(const Tensor& input, const Tensor& other, Into into) {
+  Call c{op::mul.to(into), {input, other}};
   c.promote();
   MulBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1], c.wants(0))};
   return c.track(c.map(kMul, {c[0], c[1]}), std::move(gradient));
 }
 
-Tensor atan2(const Tensor& input, const Tensor& other) {
-  Call c{"atan2", {input, other}};
+Tensor atan2(const Tensor& input, const Tensor& other, Into into) {
+  Call c{op::atan2.to(into), {input, other}};
   float_operands(c);
   Atan2Backward gradient{c.save(c[0]), c.save(c[1])};
   return c.track(c.map(kAtan2, {c[0], c[1]}), std::move(gradient));
 }
 
-Tensor maximum(const Tensor& input, const Tensor& other) {
-  return chosen<SharedBackward<"MaximumBackward0">>("maximum", kMaximum, input, other, true);
+Tensor maximum(const Tensor& input, const Tensor& other, Into into) {
+  return chosen<SharedBackward<"MaximumBackward0">>(op::maximum.to(into), kMaximum, input, other,
+                                                    true);
 }
-Tensor minimum(const Tensor& input, const Tensor& other) {
-  return chosen<SharedBackward<"MinimumBackward0">>("minimum", kMinimum, input, other, false);
+Tensor minimum(const Tensor& input, const Tensor& other, Into into) {
+  return chosen<SharedBackward<"MinimumBackward0">>(op::minimum.to(into), kMinimum, input, other,
+                                                    false);
 }
-Tensor fmax(const Tensor& input, const Tensor& other) {
-  return chosen<TakenBackward<"FmaxBackward0">>("fmax", kFmax, input, other, true);
+Tensor fmax(const Tensor& input, const Tensor& other, Into into) {
+  return chosen<TakenBackward<"FmaxBackward0">>(op::fmax.to(into), kFmax, input, other, true);
 }
-Tensor fmin(const Tensor& input, const Tensor& other) {
-  return chosen<TakenBackward<"FminBackward0">>("fmin", kFmin, input, other, false);
+Tensor fmin(const Tensor& input, const Tensor& other, Into into) {
+  return chosen<TakenBackward<"FminBackward0">>(op::fmin.to(into), kFmin, input, other, false);
 }
 
 }  // namespace flambeau::ops

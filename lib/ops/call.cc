@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 
 #include "base/error.h"
 #include "device/label.h"
@@ -77,10 +76,11 @@ int64_t leading_size_of_data(std::span<const Operand> operands) {
 
 }  // namespace
 
-Call::Call(const char* name, std::span<const Operand> operands, Devices devices) : name_(name) {
+Call::Call(Form form, std::span<const Operand> operands, Devices devices)
+    : op_(form.op), into_(form.destination) {
   const bool has_rows =
       !operands.empty() && operands[0].tensor->defined() && operands[0].tensor->dim() > 0;
-  t_label.op = name;  // what the allocator writes on the blocks that follow
+  t_label.op = op_.name;  // what the allocator writes on the blocks that follow
   t_label.rows = has_rows ? operands[0].tensor->sizes()[0] : 0;
   in_.reserve(operands.size());
   const bool recording = modes.grad;
@@ -105,10 +105,8 @@ Call::Call(const char* name, std::span<const Operand> operands, Devices devices)
     if (recording && !grad_) grad_ = requires_grad(t) && is_floating(t.dtype());
   }
   if (grad_ && !in_forward()) note_forward(leading_size_of_data(operands));
-  if (pending_into && !pending_into->written && std::string_view(pending_into->op) == name_)
-    into_ = pending_into;
-  if (into_ && into_->form == Into::out && grad_) [[unlikely]]
-    ops::fail_recorded_out(name_);
+  if (into_ && into_->is_out() && grad_) [[unlikely]]
+    ops::fail_recorded_out(op_);
   if (modes.autocast) [[unlikely]]
     apply_autocast();
   if (probe::on()) [[unlikely]]
@@ -123,15 +121,15 @@ void Call::open_span() {
     shapes.push_back(t->defined() ? t->dim() : 0);
     for (int64_t i = 0; t->defined() && i < t->dim(); ++i) shapes.push_back(t->sizes()[size_t(i)]);
   }
-  span_ = probe::begin_op(name_, device_, {shapes.begin(), shapes.size()});
+  span_ = probe::begin_op(op_, device_, {shapes.begin(), shapes.size()});
 }
 
 // Throws: names every operand, the odd one out, the module it belongs to and the line that mends
 // it.
 void Call::fail_devices(std::span<const Operand> operands, Devices devices) {
-  std::string facts = std::string(name_) + "(";
+  std::string facts = std::string(op_) + "(";
   for (size_t i = 0; i < operands.size(); ++i) {
-    facts += cat_text(i ? ", " : "", operand_name(name_, i), ": ", describe(*operands[i].tensor));
+    facts += cat_text(i ? ", " : "", op_.operand(i), ": ", describe(*operands[i].tensor));
   }
   facts += ")";
   const Device odd = odd_device(operands, devices);
@@ -145,8 +143,8 @@ void Call::fail_devices(std::span<const Operand> operands, Devices devices) {
   for (size_t i = 0; i < operands.size(); ++i) {
     const Tensor& t = *operands[i].tensor;
     if (!has_place(t, devices) || t.device() != odd) continue;
-    names += cat_text(count ? " and " : "", operand_name(name_, i));
-    moves += cat_text(count++ ? ", " : "", operand_name(name_, i), place);
+    names += cat_text(count ? " and " : "", op_.operand(i));
+    moves += cat_text(count++ ? ", " : "", op_.operand(i), place);
     if (owner.empty() && tensor_owner) owner = tensor_owner(t);
   }
   std::string cause = cat_text(names, count > 1 ? " are on " : " is on ", to_string(odd),
@@ -163,9 +161,9 @@ void Call::fail_devices(std::span<const Operand> operands, Devices devices) {
 
 // "add(input: f32[3] on cpu, other: f32[4] on cpu)".
 std::string Call::as_call() const {
-  std::string text = std::string(name_) + "(";
+  std::string text = std::string(op_) + "(";
   for (size_t i = 0; i < in_.size(); ++i) {
-    text += cat_text(i ? ", " : "", operand_name(name_, i), ": ", describe(*in_[i]));
+    text += cat_text(i ? ", " : "", op_.operand(i), ": ", describe(*in_[i]));
   }
   return text + ")";
 }
@@ -182,7 +180,7 @@ void Call::fail_shapes(DimsView a, DimsView b) const {
                          ") at non-singleton dimension ", d),
                 as_call(), "sizes broadcast where they are equal or one of them is 1");
   }
-  fail(Code::internal, name_, ": shapes ", to_string(a), " and ", to_string(b));
+  fail(Code::internal, op_, ": shapes ", to_string(a), " and ", to_string(b));
 }
 
 void Call::replace(size_t i, Tensor t) {
@@ -226,7 +224,7 @@ Dtype Call::widest_cast(bool cpu) const {
   for (const Tensor* t : in_) {
     if (!is_cast(*t, cpu)) continue;
     if (t->dtype() == Dtype::f32) widest = Dtype::f32;
-    check(t->dtype() == Dtype::f32 || t->dtype() == lower, Code::dtype, name_,
+    check(t->dtype() == Dtype::f32 || t->dtype() == lower, Code::dtype, op_,
           ": Unexpected floating ScalarType in at::autocast::prioritize: ", *t,
           " while autocast's ", "dtype is ", name_of(lower),
           ". Convert it with .to(dtype), or open autocast with its own");
@@ -234,16 +232,15 @@ Dtype Call::widest_cast(bool cpu) const {
   return widest;
 }
 
-// In-place and out forms keep their operands, as in torch: their result has a dtype already.
 void Call::apply_autocast() {
   const bool cpu = !device_ || device_.is_cpu();
-  if (!autocast_of(cpu).enabled || (pending_into && !pending_into->written)) return;
-  const CastRule rule = cast_rule(name_, cpu);
+  if (!autocast_of(cpu).enabled) return;
+  const CastRule rule = cpu ? op_.cpu : op_.device;
   if (rule == CastRule::keep) return;
   if (rule == CastRule::banned) {
-    throw Error(Code::dtype, cat_text("torch.nn.functional.", name_, " is unsafe to autocast"),
+    throw Error(Code::dtype, cat_text("torch.nn.functional.", op_, " is unsafe to autocast"),
                 as_call() + "\nits operands need a range that the lower dtype does not have",
-                cat_text("of logits take ", name_,
+                cat_text("of logits take ", op_,
                          "_with_logits, which is safe; or convert to "
                          "float32 and call it under autocast(enabled=False)"));
   }
@@ -258,15 +255,10 @@ void Call::apply_autocast() {
   casting_ = true;
 }
 
-// ---- results
-// ---------------------------------------------------------------------------------------------
-
 // The destination becomes the result: from here on it counts as written by this op.
 const Tensor& Call::adopt_target() {
-  version_before_ = into_->target.storage()->version();
-  into_->target.storage()->written_by(name_, into_->form == Into::out ? "(out=...)" : "_");
-  into_->written = true;
-  return into_->target;
+  version_before_ = into_->adopt();
+  return into_->target();
 }
 
 bool Call::overlaps_operand(const Tensor& t) const {
@@ -300,15 +292,15 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   const DimsView sizes = same_shape ? first.sizes() : DimsView(shape);
 
   if (into_) {
-    const Tensor& target = into_->target;
-    prepare_target(*into_, sizes, result, device_);
+    const Tensor& target = into_->target();
+    into_->prepare(sizes, result, device_);
     if (target.dtype() == result && !overlaps_operand(target)) {
       const Tensor& y = adopt_target();
-      run_map(name_, k, dtype, y, {inputs, n}, params);
+      run_map(op_, k, dtype, y, {inputs, n}, params);
       return y;
     }
     Tensor y = flambeau::empty(sizes, result, device_);
-    run_map(name_, k, dtype, y, {inputs, n}, params);
+    run_map(op_, k, dtype, y, {inputs, n}, params);
     const Tensor& t = adopt_target();
     run_cast(t, y);
     return t;
@@ -318,15 +310,15 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   for (size_t i = 0; i < n; ++i) in_c_order &= inputs[i]->is_contiguous();
   Tensor y = in_c_order ? flambeau::empty(sizes, result, device_)
                         : empty_strided(sizes, dense_strides({inputs, n}, sizes), result, device_);
-  run_map(name_, k, dtype, y, {inputs, n}, params);
+  run_map(op_, k, dtype, y, {inputs, n}, params);
   y.impl()->inference = modes.inference;
   return y;
 }
 
 Tensor Call::output(DimsView sizes, Dtype dtype, bool channels_last) {
   if (into_) {
-    prepare_target(*into_, sizes, dtype, device_);
-    const Tensor& target = into_->target;
+    into_->prepare(sizes, dtype, device_);
+    const Tensor& target = into_->target();
     bool aliased = false;
     for (const Tensor* x : in_) aliased |= x->defined() && x->storage() == target.storage();
     if (!aliased && target.dtype() == dtype && target.is_contiguous()) return adopt_target();
@@ -341,7 +333,7 @@ Tensor Call::changeable() {
   bool shared = false;
   for (size_t i = 1; i < in_.size(); ++i)
     shared |= in_[i]->defined() && in_[i]->storage() == x.storage();
-  if (into_ && x.is_same(into_->target) && !shared) return adopt_target();
+  if (into_ && x.is_same(into_->target()) && !shared) return adopt_target();
   Tensor y = output(x.sizes());
   run_cast(y, x);
   return y;
@@ -350,21 +342,20 @@ Tensor Call::changeable() {
 Saved Call::save(const Tensor& x, bool needed) const {
   if (!grad_ || !needed || !x.defined()) return {};
   // What an in-place op is about to overwrite is kept as a copy, as torch does.
-  if (into_ && !into_->written && into_->form == Into::inplace &&
-      x.storage() == into_->target.storage()) {
+  if (into_ && !into_->written() && !into_->is_out() && x.storage() == into_->target().storage()) {
     return Saved::hooked(ops::clone(x));
   }
   // What is overwritten already is not for hooks: reading it will fail.
-  const bool overwritten = into_ && into_->written && x.storage() == into_->target.storage();
+  const bool overwritten = into_ && into_->written() && x.storage() == into_->target().storage();
   if (saved_hooks_ && !overwritten) [[unlikely]]
     return Saved::hooked(x);
   return Saved(x, overwritten ? version_before_ : x.storage()->version());
 }
 
 Tensor Call::constant(Tensor y) {
-  if (modes.grad && into_ && into_->written && y.is_same(into_->target) && requires_grad(y)) {
+  if (modes.grad && into_ && into_->written() && y.is_same(into_->target()) && requires_grad(y)) {
     in_.clear();
-    in_.push_back(&into_->target);
+    in_.push_back(&into_->target());
     Tensor t = y;
     attach({&t, 1}, make_node(ConstantBackward{}));
   }
@@ -373,7 +364,7 @@ Tensor Call::constant(Tensor y) {
 
 Tensor Call::no_gradient(Tensor y) {
   if (grad_)
-    fail(Code::unsupported, "the derivative of \"", name_, "\" is not implemented; ",
+    fail(Code::unsupported, "the derivative of \"", op_, "\" is not implemented; ",
          "call it under no_grad() or on a detached operand");
   return y;
 }
@@ -388,7 +379,7 @@ void Call::attach(std::span<Tensor> ys, Ref<Node> node) {
   for (Tensor& y : ys) {
     if (!is_floating(y.dtype())) {  // keeps output numbers in step with the op's results
       node->outputs.push_back({Dims(y.sizes()), y.dtype(), y.device()});
-    } else if (into_ && into_->written && y.is_same(into_->target)) {
+    } else if (into_ && into_->written() && y.is_same(into_->target())) {
       rebase_history(y, node);
     } else {
       set_history(y, node);

@@ -8,7 +8,8 @@
 #include "graph/mode.h"
 #include "graph/saved.h"
 #include "kernels/map.h"
-#include "ops/into.h"
+#include "ops/destination.h"
+#include "ops/gen/op.h"
 
 namespace flambeau {
 
@@ -23,12 +24,12 @@ struct Operand {
 
 class Call {
  public:
-  // Operands in the ABI's order; undefined ones are allowed where the op allows them. The name is
-  // the header's, which also says what autocast does (FLAM_AUTOCAST): an op made of others has a
-  // Call of its own where it has a rule, and goes on with its operands; autocast rests meanwhile.
-  Call(const char* name, std::initializer_list<Operand> operands, Devices devices = Devices::same)
-      : Call(name, std::span<const Operand>(operands.begin(), operands.size()), devices) {}
-  Call(const char* name, std::span<const Operand> operands, Devices devices = Devices::same);
+  // Operands in the ABI's order; undefined ones are allowed where the op allows them. An op made of
+  // others has a Call of its own where autocast has a rule for it, and goes on with its operands;
+  // autocast rests meanwhile. In place or with an out=, `form` is `op::add.to(into)`.
+  Call(Form form, std::initializer_list<Operand> operands, Devices devices = Devices::same)
+      : Call(form, std::span<const Operand>(operands.begin(), operands.size()), devices) {}
+  Call(Form form, std::span<const Operand> operands, Devices devices = Devices::same);
   ~Call() {
     if (casting_) [[unlikely]]
       modes.autocast = true;
@@ -37,7 +38,7 @@ class Call {
   }
   Call(const Call&) = delete;
 
-  const char* name() const { return name_; }
+  const Op& op() const { return op_; }
   Device device() const { return device_; }
   bool needs_grad() const { return grad_; }
   // Operand i, after autocast and promotion.
@@ -49,7 +50,7 @@ class Call {
   Dtype promoted() const;  // that dtype alone
   // An out= destination's dtype, in which some ops compute where none is asked for; else none.
   Dtype out_dtype() const {
-    return into_ && into_->form == Into::out ? into_->target.dtype() : Dtype::none;
+    return into_ && into_->is_out() ? into_->target().dtype() : Dtype::none;
   }
   void convert(size_t i, Dtype dtype);  // differentiable
   void convert_all(Dtype dtype);
@@ -108,13 +109,13 @@ class Call {
   bool overlaps_operand(const Tensor& t) const;
   void attach(std::span<Tensor> ys, Ref<Node> node);
 
-  const char* name_;
+  const Op& op_;
   Device device_;
   bool grad_ = false;
   bool saved_hooks_ = false;  // are set
   bool casting_ = false;      // autocast had a rule for this op, and rests until it is done
   probe::Token span_ = 0;     // while a profiler listens
-  Into* into_ = nullptr;      // the in-place or out call that this op serves
+  Destination* into_;         // of an in-place or out form, else null
   uint32_t version_before_ = 0;
   SmallVector<const Tensor*, 4> in_;
   SmallVector<Tensor, 4>

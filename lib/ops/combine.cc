@@ -10,7 +10,7 @@ namespace flambeau::ops {
 
 namespace {
 
-void check_devices(const char* op, TensorsView tensors) {
+void check_devices(const Op& op, TensorsView tensors) {
   const std::vector<Operand> operands(tensors.begin(), tensors.end());
   const Call c{op, std::span(operands)};
 }
@@ -69,7 +69,7 @@ Tensor rot90(const Tensor& x, int64_t k, DimsView dims) {
 
 Tensor cartesian_prod(TensorsView tensors) {
   check(!tensors.empty(), Code::invalid_argument, "cartesian_prod expects a non-empty list");
-  check_devices("cartesian_prod", tensors);
+  check_devices(op::cartesian_prod, tensors);
   for (const Tensor& t : tensors) {
     check(t.dim() == 1, Code::shape, "Expect a 1D vector, but got shape ", ShapeText{t.sizes()});
     check(t.dtype() == tensors[0].dtype(), Code::dtype,
@@ -99,8 +99,8 @@ Tensor combinations(const Tensor& x, int64_t r, bool with_replacement) {
   return stack(columns, 1);
 }
 
-Tensor column_stack(TensorsView tensors) {
-  check_devices("column_stack", tensors);
+Tensor column_stack(TensorsView tensors, Into) {
+  check_devices(op::column_stack, tensors);
   std::vector<Tensor> columns;
   for (const Tensor& t : tensors) {
     columns.push_back(t.dim() <= 1 ? reshape(t, Dims{t.numel(), 1}) : t);
@@ -109,7 +109,7 @@ Tensor column_stack(TensorsView tensors) {
 }
 
 Tensor block_diag(TensorsView tensors) {
-  check_devices("block_diag", tensors);
+  check_devices(op::block_diag, tensors);
   std::vector<Tensor> blocks, rows;
   int64_t width = 0, left = 0;
   for (const Tensor& t : tensors) {
@@ -150,27 +150,27 @@ std::vector<Tensor> tensor_split_at(const Tensor& x, DimsView indices, int64_t d
 }
 
 std::vector<Tensor> hsplit(const Tensor& x, int64_t sections) {
-  return cut_even("hsplit", x, sections, second_dim("hsplit", x));
+  return cut_even(op::hsplit, x, sections, second_dim(op::hsplit, x));
 }
 std::vector<Tensor> hsplit_at(const Tensor& x, DimsView indices) {
-  return cut_at(x, indices, second_dim("hsplit", x));
+  return cut_at(x, indices, second_dim(op::hsplit, x));
 }
 
 std::vector<Tensor> vsplit(const Tensor& x, int64_t sections) {
-  check_splits("vsplit", x, 2);
-  return cut_even("vsplit", x, sections, 0);
+  check_splits(op::vsplit, x, 2);
+  return cut_even(op::vsplit, x, sections, 0);
 }
 std::vector<Tensor> vsplit_at(const Tensor& x, DimsView indices) {
-  check_splits("vsplit", x, 2);
+  check_splits(op::vsplit, x, 2);
   return cut_at(x, indices, 0);
 }
 
 std::vector<Tensor> dsplit(const Tensor& x, int64_t sections) {
-  check_splits("dsplit", x, 3);
-  return cut_even("dsplit", x, sections, 2);
+  check_splits(op::dsplit, x, 3);
+  return cut_even(op::dsplit, x, sections, 2);
 }
 std::vector<Tensor> dsplit_at(const Tensor& x, DimsView indices) {
-  check_splits("dsplit", x, 3);
+  check_splits(op::dsplit, x, 3);
   return cut_at(x, indices, 2);
 }
 

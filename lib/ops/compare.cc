@@ -8,7 +8,7 @@ namespace flambeau::ops {
 
 namespace {
 
-Tensor constant_of(const char* op, const Kernel& k, const Tensor& input, const Tensor& other,
+Tensor constant_of(Form op, const Kernel& k, const Tensor& input, const Tensor& other,
                    MapParams params = {}) {
   Call c{op, {input, other}};
   c.promote();
@@ -22,36 +22,48 @@ void check_tolerance(const char* what, double tolerance) {
 
 }  // namespace
 
-Tensor eq(const Tensor& input, const Tensor& other) { return constant_of("eq", kEq, input, other); }
-Tensor ne(const Tensor& input, const Tensor& other) { return constant_of("ne", kNe, input, other); }
-Tensor lt(const Tensor& input, const Tensor& other) { return constant_of("lt", kLt, input, other); }
-Tensor le(const Tensor& input, const Tensor& other) { return constant_of("le", kLe, input, other); }
-Tensor gt(const Tensor& input, const Tensor& other) { return constant_of("gt", kGt, input, other); }
-Tensor ge(const Tensor& input, const Tensor& other) { return constant_of("ge", kGe, input, other); }
+Tensor eq(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::eq.to(into), kEq, input, other);
+}
+Tensor ne(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::ne.to(into), kNe, input, other);
+}
+Tensor lt(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::lt.to(into), kLt, input, other);
+}
+Tensor le(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::le.to(into), kLe, input, other);
+}
+Tensor gt(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::gt.to(into), kGt, input, other);
+}
+Tensor ge(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::ge.to(into), kGe, input, other);
+}
 
-Tensor logical_and(const Tensor& input, const Tensor& other) {
-  return constant_of("logical_and", kLogicalAnd, input, other);
+Tensor logical_and(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::logical_and.to(into), kLogicalAnd, input, other);
 }
-Tensor logical_or(const Tensor& input, const Tensor& other) {
-  return constant_of("logical_or", kLogicalOr, input, other);
+Tensor logical_or(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::logical_or.to(into), kLogicalOr, input, other);
 }
-Tensor logical_xor(const Tensor& input, const Tensor& other) {
-  return constant_of("logical_xor", kLogicalXor, input, other);
+Tensor logical_xor(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::logical_xor.to(into), kLogicalXor, input, other);
 }
-Tensor bitwise_and(const Tensor& input, const Tensor& other) {
-  return constant_of("bitwise_and", kBitwiseAnd, input, other);
+Tensor bitwise_and(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::bitwise_and.to(into), kBitwiseAnd, input, other);
 }
-Tensor bitwise_or(const Tensor& input, const Tensor& other) {
-  return constant_of("bitwise_or", kBitwiseOr, input, other);
+Tensor bitwise_or(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::bitwise_or.to(into), kBitwiseOr, input, other);
 }
-Tensor bitwise_xor(const Tensor& input, const Tensor& other) {
-  return constant_of("bitwise_xor", kBitwiseXor, input, other);
+Tensor bitwise_xor(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::bitwise_xor.to(into), kBitwiseXor, input, other);
 }
-Tensor bitwise_left_shift(const Tensor& input, const Tensor& other) {
-  return constant_of("bitwise_left_shift", kLeftShift, input, other);
+Tensor bitwise_left_shift(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::bitwise_left_shift.to(into), kLeftShift, input, other);
 }
-Tensor bitwise_right_shift(const Tensor& input, const Tensor& other) {
-  return constant_of("bitwise_right_shift", kRightShift, input, other);
+Tensor bitwise_right_shift(const Tensor& input, const Tensor& other, Into into) {
+  return constant_of(op::bitwise_right_shift.to(into), kRightShift, input, other);
 }
 
 Tensor isclose(const Tensor& input, const Tensor& other, double rtol, double atol, bool equal_nan) {
@@ -59,16 +71,16 @@ Tensor isclose(const Tensor& input, const Tensor& other, double rtol, double ato
         name_of(other.dtype()), "; isclose compares tensors of one dtype");
   check_tolerance("rtol", rtol);
   check_tolerance("atol", atol);
-  return constant_of("isclose", kIsclose, input, other, {rtol, atol, double(equal_nan)});
+  return constant_of(op::isclose, kIsclose, input, other, {rtol, atol, double(equal_nan)});
 }
 
 bool allclose(const Tensor& input, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  const Call c{"allclose", {input, other}};
+  const Call c{op::allclose, {input, other}};
   return is_true(all(isclose(input, other, rtol, atol, equal_nan)));
 }
 
 bool equal(const Tensor& input, const Tensor& other) {
-  Call c{"equal", {input, other}};
+  Call c{op::equal, {input, other}};
   const bool same_shape = std::equal(input.sizes().begin(), input.sizes().end(),
                                      other.sizes().begin(), other.sizes().end());
   return same_shape && is_true(all(eq(input, other)));

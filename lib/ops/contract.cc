@@ -269,7 +269,7 @@ void check_sizes(const std::vector<Part>& parts, size_t labels) {
 Tensor einsum(std::string_view equation, TensorsView operands) {
   want(!operands.empty(), "must provide at least one operand");
   const std::vector<Operand> named(operands.begin(), operands.end());
-  const Call c{"einsum", std::span(named)};
+  const Call c{op::einsum, std::span(named)};
   const Equation e = parse(equation);
   want(e.in.size() == operands.size(), e.in.size() > operands.size() ? "fewer" : "more",
        " operands were provided than specified in the equation: ", operands.size(), " for ",
@@ -310,7 +310,7 @@ Tensor einsum(std::string_view equation, TensorsView operands) {
 }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, DimsView dims_a, DimsView dims_b) {
-  const Call c{"tensordot", {a, b}};
+  const Call c{op::tensordot, {a, b}};
   check(dims_a.size() == dims_b.size(), Code::invalid_argument,
         "both dimension lists should have same length");
   auto split = [](const Tensor& x, DimsView dims, Dims& order, bool inner_last) {

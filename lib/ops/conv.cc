@@ -12,6 +12,10 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kConvTransposeOp{"conv_transpose"};
+constexpr Op kConvWeightGradientOp{"conv_weight_gradient"};
+constexpr Op kConvolutionOp{"convolution"};
+
 struct Form : ConvParams {
   bool channels_last = false;  // how results lie, gradients too
 };
@@ -87,7 +91,7 @@ template <class F> void write_planes(const Tensor& y, F&& write) {
 }
 
 Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p) {
-  Call c{"convolution", {x, w, bias}};
+  Call c{kConvolutionOp, {x, w, bias}};
   const Dims sizes = conv_sizes("convolution", c[0], c[1], p);
   Tensor y = c.output(sizes, c[0].dtype(), p.channels_last);
   write_planes(y, [&](const Tensor& to) {
@@ -98,7 +102,7 @@ Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form&
 
 Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
                      const Form& p) {
-  Call c{"conv_transpose", {dy, w, bias}};
+  Call c{kConvTransposeOp, {dy, w, bias}};
   Tensor dx = c.output(x_sizes, c[0].dtype(), p.channels_last);
   write_planes(dx, [&](const Tensor& to) {
     run_conv_backward_data("conv_transpose", to, planes(c[0]), planes(c[1]), c[2], p);
@@ -107,7 +111,7 @@ Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, Dims
 }
 
 Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const Form& p) {
-  Call c{"conv_weight_gradient", {dy, x}};
+  Call c{kConvWeightGradientOp, {dy, x}};
   Tensor dw = c.output(w_sizes, c[0].dtype(), p.channels_last);
   write_planes(dw, [&](const Tensor& to) {
     run_conv_backward_weight("conv_weight_gradient", to, planes(c[0]), planes(c[1]), p);
@@ -171,7 +175,7 @@ bool are_whole(const Tensor& x, const Tensor& w, const Tensor& bias) {
 // Whole numbers as doubles, which hold those below 2^53; there is no kernel of their own.
 Tensor widened(const Tensor& t) { return t ? to_dtype(t, Dtype::f64) : t; }
 
-Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
+Tensor conv(const Op& op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
             DimsView stride, DimsView padding, DimsView dilation, int64_t groups) {
   if (are_whole(x, w, bias)) {
     return to_dtype(
@@ -186,7 +190,7 @@ Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, co
   return o.batched ? y : squeeze(y, Dims{0});
 }
 
-Tensor transposed(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias,
+Tensor transposed(const Op& op, const Tensor& x, const Tensor& w, const Tensor& bias,
                   DimsView output_padding, Form p) {
   if (are_whole(x, w, bias)) {
     const Tensor y = transposed(op, widened(x), widened(w), widened(bias), output_padding, p);
@@ -214,38 +218,38 @@ Tensor transposed(const char* op, const Tensor& x, const Tensor& w, const Tensor
 
 Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
               DimsView padding, DimsView dilation, int64_t groups) {
-  return conv("conv1d", 1, x, w, bias, stride, padding, dilation, groups);
+  return conv(op::conv1d, 1, x, w, bias, stride, padding, dilation, groups);
 }
 
 Tensor conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
               DimsView padding, DimsView dilation, int64_t groups) {
-  return conv("conv2d", 2, x, w, bias, stride, padding, dilation, groups);
+  return conv(op::conv2d, 2, x, w, bias, stride, padding, dilation, groups);
 }
 
 Tensor conv3d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
               DimsView padding, DimsView dilation, int64_t groups) {
-  return conv("conv3d", 3, x, w, bias, stride, padding, dilation, groups);
+  return conv(op::conv3d, 3, x, w, bias, stride, padding, dilation, groups);
 }
 
 Tensor conv_transpose1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
                         DimsView padding, DimsView output_padding, int64_t groups,
                         DimsView dilation) {
-  return transposed("conv_transpose1d", x, w, bias, output_padding,
-                    params("conv_transpose1d", 1, stride, padding, dilation, groups));
+  return transposed(op::conv_transpose1d, x, w, bias, output_padding,
+                    params(op::conv_transpose1d, 1, stride, padding, dilation, groups));
 }
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
                         DimsView padding, DimsView output_padding, int64_t groups,
                         DimsView dilation) {
-  return transposed("conv_transpose2d", x, w, bias, output_padding,
-                    params("conv_transpose2d", 2, stride, padding, dilation, groups));
+  return transposed(op::conv_transpose2d, x, w, bias, output_padding,
+                    params(op::conv_transpose2d, 2, stride, padding, dilation, groups));
 }
 
 Tensor conv_transpose3d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
                         DimsView padding, DimsView output_padding, int64_t groups,
                         DimsView dilation) {
-  return transposed("conv_transpose3d", x, w, bias, output_padding,
-                    params("conv_transpose3d", 3, stride, padding, dilation, groups));
+  return transposed(op::conv_transpose3d, x, w, bias, output_padding,
+                    params(op::conv_transpose3d, 3, stride, padding, dilation, groups));
 }
 
 }  // namespace flambeau::ops

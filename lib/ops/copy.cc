@@ -8,6 +8,8 @@ namespace flambeau {
 
 namespace {
 
+constexpr Op kCopyOp{"copy", op::copy_.operands};
+
 // dst = src without autograd; src broadcasts to dst.
 void copy_data(const Tensor& dst, const Tensor& src, bool non_blocking) {
   if (dst.numel() == 0) return;
@@ -52,7 +54,7 @@ struct CloneBackward {
   Tensors operator()(const Tensor& dy) const { return {dy}; }
 };
 
-Tensor converted(const char* name, const Tensor& x, Dtype dtype, Device device, bool non_blocking) {
+Tensor converted(const Op& name, const Tensor& x, Dtype dtype, Device device, bool non_blocking) {
   Call c{name, {x}, Devices::any};
   const bool dense = x.is_contiguous();
   Tensor y = dense ? empty(x.sizes(), dtype, device)
@@ -72,22 +74,21 @@ Tensor copy_(const Tensor& dst, const Tensor& src, bool non_blocking) {
   check(broadcasts_to(src.sizes(), dst.sizes()), Code::shape, "copy_: source of shape ",
         ShapeText{src.sizes()}, " does not broadcast to the destination's ",
         ShapeText{dst.sizes()});
-  check_into(dst, "copy", Into::inplace);
-  Into scope(dst, "copy", Into::inplace);
-  Call c{"copy", {dst, src}, Devices::any};
+  Destination to(dst, kCopyOp, Destination::inplace);
+  Call c{kCopyOp.to(to), {dst, src}, Devices::any};
   // Overlapping memory: the source is read whole before the destination changes.
   const bool overlaps = dst.storage() == src.storage();
   const Tensor source =
-      overlaps ? converted("clone", alias(src), src.dtype(), src.device(), false) : src;
+      overlaps ? converted(op::clone, alias(src), src.dtype(), src.device(), false) : src;
   copy_data(c.write_target(), source, non_blocking);
   return c.track(dst, CopyBackward{src.device()});
 }
 
-Tensor clone(const Tensor& x) { return converted("clone", x, x.dtype(), x.device(), false); }
+Tensor clone(const Tensor& x) { return converted(op::clone, x, x.dtype(), x.device(), false); }
 
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
-  Call c{"clone", {x}};
+  Call c{op::clone, {x}};
   Tensor y = flambeau::empty(x.sizes(), x.dtype(), x.device());
   copy_data(y, x, false);
   return c.needs_grad() ? c.track(std::move(y), CloneBackward{}) : y;
@@ -97,7 +98,7 @@ Tensor to(const Tensor& x, Device device, Dtype dtype, bool non_blocking, bool c
   const Device target = device ? resolve(device) : x.device();
   const Dtype type = dtype == Dtype::none ? x.dtype() : dtype;
   if (target == x.device() && type == x.dtype() && !copy) return x;
-  return converted("to", x, type, target, non_blocking);
+  return converted(op::to, x, type, target, non_blocking);
 }
 
 Tensor to_dtype(const Tensor& x, Dtype dtype) { return to(x, Device{}, dtype, false, false); }

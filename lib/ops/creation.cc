@@ -10,6 +10,8 @@ namespace ops {
 
 namespace {
 
+constexpr Op kZeroOp{"zero", op::zero_.operands};
+
 Tensor created(Tensor t, bool requires_grad) {
   if (requires_grad) {
     check(is_floating(t.dtype()), Code::dtype,
@@ -103,9 +105,8 @@ Tensor fill_(const Tensor& x, const Tensor& value) {
 }
 
 Tensor zero_(const Tensor& x) {
-  check_into(x, "zero", Into::inplace);
-  Into scope(x, "zero", Into::inplace);
-  Call c{"zero", {x}};
+  Destination to(x, kZeroOp, Destination::inplace);
+  Call c{kZeroOp.to(to), {x}};
   const Tensor& target = c.write_target();
   if (target.is_contiguous()) {
     fill_bytes(target.data(), target.device(), 0, target.nbytes());

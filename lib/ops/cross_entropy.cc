@@ -37,7 +37,7 @@ struct CrossEntropyBackward {
     const Tensor t = target, row_lse = lse,
                  total = total_weight.defined() ? total_weight.get() : Tensor();
     const Tensor w = weight.defined() ? weight.get() : Tensor();
-    run_row("cross_entropy", kCrossEntropyBackward, in.dtype(), o.dim,
+    run_row(op::cross_entropy, kCrossEntropyBackward, in.dtype(), o.dim,
             {out_row(dx), each(g), row(in), each(t), each(row_lse), shared(w), shared(total)},
             {double(o.ignore_index), o.smoothing});
     return {dx};
@@ -105,13 +105,13 @@ Tensor summed(Call& c, const Tensor& x, Dtype dtype) {
   Dims all;
   for (int64_t d = 0; d < x.dim(); ++d) all.push_back(d);
   const Tensor y = flambeau::empty({}, dtype, c.device());
-  run_fold(c.name(), kSum, x.dtype(), y, x, all);
+  run_fold(c.op(), kSum, x.dtype(), y, x, all);
   return y;
 }
 
 Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weight, Options o) {
   check_classes(input, target, weight, o.dim);
-  Call c{"cross_entropy", {input, target, weight}, Devices::exact};
+  Call c{op::cross_entropy, {input, target, weight}, Devices::exact};
   const Tensor& x = c[0];
   const Dtype compute = compute_dtype(x.dtype());
   c.convert(1, Dtype::i64);
@@ -121,7 +121,7 @@ Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weigh
   const bool is_mean = o.reduction == FLAM_REDUCTION_MEAN;
   const Tensor shares = is_mean ? flambeau::empty(c[1].sizes(), compute, c.device()) : Tensor();
   const Tensor total = weight && o.smoothing != 0 ? summed(c, c[2], Dtype::f64) : Tensor();
-  run_row("cross_entropy", kCrossEntropy, x.dtype(), o.dim,
+  run_row(op::cross_entropy, kCrossEntropy, x.dtype(), o.dim,
           {out_each(loss), out_each(lse), out_each(shares), row(x), each(c[1]), shared(c[2]),
            shared(total)},
           {double(o.ignore_index), o.smoothing});
@@ -141,7 +141,7 @@ Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weigh
 
 Tensor of_probabilities(const Tensor& input, const Tensor& target, const Tensor& weight,
                         Options o) {
-  const Call c{"cross_entropy", {input, target, weight}};
+  const Call c{op::cross_entropy, {input, target, weight}};
   const Tensor& x = c[0];
   const int64_t classes = x.size(o.dim);
   Tensor t = c[1];
@@ -165,10 +165,10 @@ int64_t class_dim(const char* op, const Tensor& x) {
 
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight,
                      int64_t ignore_index, int32_t reduction, double label_smoothing) {
-  check_reduction("cross_entropy", reduction);
+  check_reduction(op::cross_entropy, reduction);
   check(label_smoothing >= 0 && label_smoothing <= 1, Code::invalid_argument,
         "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
-  const Options o{class_dim("cross_entropy", input), ignore_index, reduction, label_smoothing};
+  const Options o{class_dim(op::cross_entropy, input), ignore_index, reduction, label_smoothing};
   const bool same_shape = std::equal(input.sizes().begin(), input.sizes().end(),
                                      target.sizes().begin(), target.sizes().end());
   return same_shape && is_floating(target.dtype()) ? of_probabilities(input, target, weight, o)
@@ -177,9 +177,9 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
 
 Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
                 int64_t ignore_index, int32_t reduction) {
-  check_reduction("nll_loss", reduction);
-  const Call c{"nll_loss", {input, target, weight}, Devices::exact};
-  const int64_t dim = class_dim("nll_loss", input);
+  check_reduction(op::nll_loss, reduction);
+  const Call c{op::nll_loss, {input, target, weight}, Devices::exact};
+  const int64_t dim = class_dim(op::nll_loss, input);
   check_classes(input, target, weight, dim);
   const int64_t classes = input.size(dim);
   const Tensor t = to_dtype(target, Dtype::i64);

@@ -13,6 +13,8 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kCtcLossBackwardOp{"ctc_loss_backward"};
+
 using T = const Tensor&;
 
 constexpr int64_t kMargin = 2;  // columns beside the states
@@ -201,7 +203,7 @@ struct CtcBackward {
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor x = log_probs, past = all, ll = found;
-    Call c{"ctc_loss_backward", {dy, x}};
+    Call c{kCtcLossBackwardOp, {dy, x}};
     Tensor dx;
     {
       const GradMode off(false);
@@ -223,13 +225,13 @@ struct CtcBackward {
 
 Tensor ctc_loss(T log_probs, T targets, T input_lengths, T target_lengths, int64_t blank,
                 int32_t reduction, bool zero_infinity) {
-  check_reduction("ctc_loss", reduction);
+  check_reduction(op::ctc_loss, reduction);
   check(log_probs.dim() == 2 || log_probs.dim() == 3, Code::shape,
         "ctc_loss: log_probs must be [T, N, C] or [T, C], got ", log_probs);
   check(is_floating(log_probs.dtype()), Code::dtype, "\"ctc_loss\" not implemented for '",
         name_of(log_probs.dtype()), "'");
   {
-    const Call c{"ctc_loss", {log_probs}};
+    const Call c{op::ctc_loss, {log_probs}};
     if (c[0].dtype() != log_probs.dtype()) {  // autocast's; it is off while the call is open
       return ctc_loss(c[0], targets, input_lengths, target_lengths, blank, reduction,
                       zero_infinity);
@@ -249,7 +251,7 @@ Tensor ctc_loss(T log_probs, T targets, T input_lengths, T target_lengths, int64
   Tensor losses;
   std::vector<int64_t> lengths;
   {
-    Call c{"ctc_loss", {log_probs}};
+    Call c{op::ctc_loss, {log_probs}};
     const Tensor x = c[0];
     States s = states_of(x, targets, input_lengths, target_lengths, blank);
     lengths = s.targets;

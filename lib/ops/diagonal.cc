@@ -13,7 +13,7 @@ struct DiagEmbedBackward {
   Tensors operator()(const Tensor& dy) const { return {diagonal(dy, offset, dim1, dim2)}; }
 };
 
-Tensor triangle(const char* op, int64_t rows, int64_t columns, int64_t offset, Dtype dtype,
+Tensor triangle(const Op& op, int64_t rows, int64_t columns, int64_t offset, Dtype dtype,
                 Device device, bool lower) {
   check(rows >= 0 && columns >= 0, Code::invalid_argument, op,
         ": row and col must be non-negative, got ", rows, " and ", columns);
@@ -32,11 +32,11 @@ Tensor triangle(const char* op, int64_t rows, int64_t columns, int64_t offset, D
 
 Tensor trace(const Tensor& x) {
   check(x.dim() == 2, Code::shape, "trace: expected a matrix, but got tensor with dim ", x.dim());
-  Call c{"trace", {x}};
+  Call c{op::trace, {x}};
   return sum(diagonal(c[0]));
 }
 
-Tensor diag(const Tensor& x, int64_t offset) {
+Tensor diag(const Tensor& x, int64_t offset, Into) {
   check(x.dim() == 1 || x.dim() == 2, Code::shape, "diag(): Supports 1D or 2D tensors. Got ",
         x.dim(), "D");
   return x.dim() == 1 ? diag_embed(x, offset) : clone(diagonal(x, offset));
@@ -52,7 +52,7 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   shape.pop_back();
   shape.insert(size_t(std::min(first, second)), n);
   shape.insert(size_t(std::max(first, second)), n);
-  Call c{"diag_embed", {x}};
+  Call c{op::diag_embed, {x}};
   Tensor y = zeros(shape, x.dtype(), c.device());
   {
     const GradMode off(false);
@@ -64,10 +64,10 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
 Tensor diagflat(const Tensor& x, int64_t offset) { return diag_embed(ravel(x), offset); }
 
 Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, Dtype dtype, Device device) {
-  return triangle("tril_indices", rows, columns, offset, dtype, device_or_default(device), true);
+  return triangle(op::tril_indices, rows, columns, offset, dtype, device_or_default(device), true);
 }
 Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, Dtype dtype, Device device) {
-  return triangle("triu_indices", rows, columns, offset, dtype, device_or_default(device), false);
+  return triangle(op::triu_indices, rows, columns, offset, dtype, device_or_default(device), false);
 }
 
 }  // namespace flambeau::ops

@@ -18,7 +18,7 @@ void check_dims(const char* op, const char* who, const Tensor& part, const Tenso
 }
 
 // Heights times widths of each interval; x undefined: all are dx wide.
-Tensor areas(const char* op, const Tensor& y, const Tensor& x, double dx, int64_t dim) {
+Tensor areas(const Op& op, const Tensor& y, const Tensor& x, double dx, int64_t dim) {
   const Call c{op, {y, x}};
   check(y.dim() > 0, Code::shape, op, "(): y must have at least 1 dimension, got ", y);
   const int64_t d = wrap_dim(dim, y.dim());
@@ -42,11 +42,12 @@ Tensor areas(const char* op, const Tensor& y, const Tensor& x, double dx, int64_
 
 }  // namespace
 
-Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append) {
+Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append,
+            Into) {
   check(x.dim() >= 1, Code::shape, "diff expects input to be at least one-dimensional");
   check(n >= 0, Code::invalid_argument, "order must be non-negative but got ", n);
-  check_dims("diff", "prepend", prepend, x);
-  check_dims("diff", "append", append, x);
+  check_dims(op::diff, "prepend", prepend, x);
+  check_dims(op::diff, "append", append, x);
   const int64_t d = wrap_dim(dim, x.dim());
   if (n == 0) return clone(x);
   std::vector<Tensor> parts;
@@ -64,16 +65,16 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, cons
 }
 
 Tensor trapezoid_dx(const Tensor& y, double dx, int64_t dim) {
-  return sum(areas("trapezoid", y, {}, dx, dim), {&dim, 1});
+  return sum(areas(op::trapezoid, y, {}, dx, dim), {&dim, 1});
 }
 Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
-  return sum(areas("trapezoid", y, x, 1, dim), {&dim, 1});
+  return sum(areas(op::trapezoid, y, x, 1, dim), {&dim, 1});
 }
 Tensor cumulative_trapezoid_dx(const Tensor& y, double dx, int64_t dim) {
-  return cumsum(areas("cumulative_trapezoid", y, {}, dx, dim), dim);
+  return cumsum(areas(op::cumulative_trapezoid, y, {}, dx, dim), dim);
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
-  return cumsum(areas("cumulative_trapezoid", y, x, 1, dim), dim);
+  return cumsum(areas(op::cumulative_trapezoid, y, x, 1, dim), dim);
 }
 
 }  // namespace flambeau::ops

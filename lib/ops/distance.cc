@@ -34,7 +34,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, int32_t mode) {
   check(x1.size(-1) == x2.size(-1), Code::shape, "X1 and X2 must have the same number of columns. ",
         "X1: ", x1.size(-1), " X2: ", x2.size(-1));
   check(p >= 0, Code::invalid_argument, "cdist only supports non-negative p values");
-  Call c{"cdist", {x1, x2}};
+  Call c{op::cdist, {x1, x2}};
   const Tensor a = c[0], b = c[1];
   const bool many = a.size(-2) > 25 || b.size(-2) > 25;
   const bool products = mode == FLAM_CDIST_USE_MM_FOR_EUCLID_DIST ||
@@ -56,7 +56,7 @@ Tensor pdist(const Tensor& x, double p) {
   check(is_floating(x.dtype()), Code::dtype, "pdist only supports floating-point dtypes, got ",
         name_of(x.dtype()));
   check(p >= 0, Code::invalid_argument, "pdist only supports non-negative p values");
-  const Call c{"pdist", {x}};
+  const Call c{op::pdist, {x}};
   const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, Dtype::i64, x.device());
   const auto rows = [&](int64_t side) { return index_select(c[0], 0, select(pairs, 0, side)); };
   const Tensor apart = sub(rows(0), rows(1));
@@ -64,7 +64,7 @@ Tensor pdist(const Tensor& x, double p) {
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
-  Call c{"cosine_similarity", {x1, x2}};
+  Call c{op::cosine_similarity, {x1, x2}};
   const Dtype dtype = c.promote();
   check(is_floating(dtype), Code::dtype,
         "expected common dtype to be floating point, yet common dtype is ", name_of(dtype));
@@ -78,23 +78,23 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
-  const Call c{"pairwise_distance", {x1, x2}};
+  const Call c{op::pairwise_distance, {x1, x2}};
   const int64_t last = -1;
   return norm(add(sub(c[0], c[1]), num(eps)), p, {&last, 1}, keepdim);
 }
 
 Tensor dist(const Tensor& a, const Tensor& b, double p) {
-  Call c{"dist", {a, b}};
+  Call c{op::dist, {a, b}};
   return norm(sub(c[0], c[1]), p);
 }
 
-Tensor renorm(const Tensor& x, double p, int64_t dim, double maxnorm) {
+Tensor renorm(const Tensor& x, double p, int64_t dim, double maxnorm, Into into) {
   check(p > 0, Code::invalid_argument, "renorm: non-positive-norm not supported");
   check(x.dim() > 1, Code::shape, "renorm: input needs at least 2 dimensions, got ", x.dim(),
         " dimensions");
   check(maxnorm >= 0, Code::invalid_argument, "renorm: expected maxnorm to be >= 0 but got ",
         maxnorm);
-  Call c{"renorm", {x}};
+  Call c{op::renorm.to(into), {x}};
   const int64_t d = wrap_dim(dim, x.dim());
   Dims others;
   for (int64_t i = 0; i < x.dim(); ++i) {

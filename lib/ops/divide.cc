@@ -46,7 +46,7 @@ void check_divisor(const char* op, const Tensor& divisor) {
   check(is_true(nonzero), Code::invalid_argument, "ZeroDivisionError: ", op, " of integers by 0");
 }
 
-Tensor rounded_quotient(const char* op, const Kernel& k, const Tensor& input, const Tensor& other) {
+Tensor rounded_quotient(Form op, const Kernel& k, const Tensor& input, const Tensor& other) {
   Call c{op, {input, other}};
   const Dtype dtype = c.promote();
   check_divisor(op, c[1]);
@@ -57,7 +57,7 @@ Tensor rounded_quotient(const char* op, const Kernel& k, const Tensor& input, co
   return c.track(c.map(k, {c[0], c[1]}), RoundedDivBackward{});
 }
 
-template <Name N> Tensor remainder_of(const char* op, const Kernel& k, const Tensor& input,
+template <Name N> Tensor remainder_of(Form op, const Kernel& k, const Tensor& input,
                                       const Tensor& other, int32_t rounding) {
   Call c{op, {input, other}};
   c.promote();
@@ -115,38 +115,40 @@ Tensor pow_number(Call& c, double e) {
 
 }  // namespace
 
-Tensor div(const Tensor& input, const Tensor& other, int32_t rounding_mode) {
+Tensor div(const Tensor& input, const Tensor& other, int32_t rounding_mode, Into into) {
   check(rounding_mode >= FLAM_ROUNDING_UNSPECIFIED && rounding_mode <= FLAM_ROUNDING_FLOOR,
         Code::invalid_argument,
         "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found ",
         rounding_mode);
-  if (rounding_mode == FLAM_ROUNDING_TRUNC) return rounded_quotient("div", kDivTrunc, input, other);
-  if (rounding_mode == FLAM_ROUNDING_FLOOR) return rounded_quotient("div", kDivFloor, input, other);
-  Call c{"div", {input, other}};
+  if (rounding_mode == FLAM_ROUNDING_TRUNC)
+    return rounded_quotient(op::div.to(into), kDivTrunc, input, other);
+  if (rounding_mode == FLAM_ROUNDING_FLOOR)
+    return rounded_quotient(op::div.to(into), kDivFloor, input, other);
+  Call c{op::div.to(into), {input, other}};
   float_operands(c);
   DivBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1])};
   return c.track(c.map(kDiv, {c[0], c[1]}), std::move(gradient));
 }
 
-Tensor floor_divide(const Tensor& input, const Tensor& other) {
-  return rounded_quotient("floor_divide", kDivFloor, input, other);
+Tensor floor_divide(const Tensor& input, const Tensor& other, Into into) {
+  return rounded_quotient(op::floor_divide.to(into), kDivFloor, input, other);
 }
 
-Tensor remainder(const Tensor& input, const Tensor& other) {
-  return remainder_of<"RemainderBackward0">("remainder", kRemainder, input, other,
+Tensor remainder(const Tensor& input, const Tensor& other, Into into) {
+  return remainder_of<"RemainderBackward0">(op::remainder.to(into), kRemainder, input, other,
                                             FLAM_ROUNDING_FLOOR);
 }
 
-Tensor fmod(const Tensor& input, const Tensor& other) {
-  return remainder_of<"FmodBackward0">("fmod", kFmod, input, other, FLAM_ROUNDING_TRUNC);
+Tensor fmod(const Tensor& input, const Tensor& other, Into into) {
+  return remainder_of<"FmodBackward0">(op::fmod.to(into), kFmod, input, other, FLAM_ROUNDING_TRUNC);
 }
 
-Tensor pow(const Tensor& input, const Tensor& exponent) {
+Tensor pow(const Tensor& input, const Tensor& exponent, Into into) {
   const bool number = exponent.is_wrapped_number();
   const double e = number ? read_number(exponent) : 0;
   check(!number || e >= 0 || is_floating(input.dtype()) || is_floating(exponent.dtype()),
         Code::invalid_argument, "Integers to negative integer powers are not allowed.");
-  Call c{"pow", {input, exponent}};
+  Call c{op::pow.to(into), {input, exponent}};
   c.promote();
   if (number && !input.is_wrapped_number()) return pow_number(c, e);
   PowBackward gradient{c.save(c[0]), c.save(c[1]), {}};

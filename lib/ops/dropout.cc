@@ -46,20 +46,20 @@ Tensor alpha(const char* op, const Tensor& x, double p, bool training, bool chan
 
 }  // namespace
 
-Tensor feature_dropout(const Tensor& x, double p, bool training) {
-  check_probability("feature_dropout", x, p, training);
+Tensor feature_dropout(const Tensor& x, double p, bool training, Into) {
+  check_probability(op::feature_dropout, x, p, training);
   if (!training || p == 0) return x;
   if (p == 1) return mul(x, num(0.0));
   const Tensor keep = kept(x, p, true);
   return mul(x, div(keep, num(1 - p)));
 }
 
-Tensor alpha_dropout(const Tensor& x, double p, bool training) {
-  return alpha("alpha_dropout", x, p, training, false);
+Tensor alpha_dropout(const Tensor& x, double p, bool training, Into) {
+  return alpha(op::alpha_dropout, x, p, training, false);
 }
 
-Tensor feature_alpha_dropout(const Tensor& x, double p, bool training) {
-  return alpha("feature_alpha_dropout", x, p, training, true);
+Tensor feature_alpha_dropout(const Tensor& x, double p, bool training, Into) {
+  return alpha(op::feature_alpha_dropout, x, p, training, true);
 }
 
 }  // namespace flambeau::ops

@@ -107,7 +107,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
 Tensor embedding_renorm_(const Tensor& weight, const Tensor& indices, double max_norm,
                          double norm_type) {
   check(weight.dim() == 2, Code::shape, "'weight' must be 2-D, got ", weight);
-  const Call c{"embedding_renorm_", {weight, indices}};
+  const Call c{op::embedding_renorm_, {weight, indices}};
   GradMode no_grad(false);
   // Every copy of a row is scaled alike, so the order in which copies are written does not matter.
   const Tensor at = reshape(indices, Dims{-1});

@@ -50,7 +50,7 @@ void check_not_empty(const char* op, const Tensor& x, const Over& over, bool all
 }
 
 template <Name N>
-Tensor extreme(const char* op, const Kernel& k, const Tensor& input, DimsView dim, bool keepdim) {
+Tensor extreme(Form op, const Kernel& k, const Tensor& input, DimsView dim, bool keepdim) {
   Call c{op, {input}};
   const Over over(input, dim, keepdim);
   check_not_empty(op, input, over, dim.empty());
@@ -61,7 +61,7 @@ Tensor extreme(const char* op, const Kernel& k, const Tensor& input, DimsView di
   return c.track(std::move(y), std::move(gradient));
 }
 
-template <Name N> std::tuple<Tensor, Tensor> extreme_along(const char* op, const Kernel& k,
+template <Name N> std::tuple<Tensor, Tensor> extreme_along(Form op, const Kernel& k,
                                                            const Tensor& input, int64_t dim,
                                                            bool keepdim) {
   Call c{op, {input}};
@@ -77,7 +77,7 @@ template <Name N> std::tuple<Tensor, Tensor> extreme_along(const char* op, const
   return {ys[0], ys[1]};
 }
 
-Tensor position_of(const char* op, const Kernel& k, const Tensor& input, std::optional<int64_t> dim,
+Tensor position_of(Form op, const Kernel& k, const Tensor& input, std::optional<int64_t> dim,
                    bool keepdim) {
   check(input.dtype() != Dtype::boolean, Code::dtype, op,
         "(): does not support bool input; convert it: x.to(int32)");
@@ -94,28 +94,28 @@ Tensor position_of(const char* op, const Kernel& k, const Tensor& input, std::op
 
 }  // namespace
 
-Tensor max(const Tensor& input) { return extreme<"MaxBackward1">("max", kMax, input, {}, false); }
-Tensor min(const Tensor& input) { return extreme<"MinBackward1">("min", kMin, input, {}, false); }
+Tensor max(const Tensor& input) { return extreme<"MaxBackward1">(op::max, kMax, input, {}, false); }
+Tensor min(const Tensor& input) { return extreme<"MinBackward1">(op::min, kMin, input, {}, false); }
 
-Tensor amax(const Tensor& input, DimsView dim, bool keepdim) {
-  return extreme<"AmaxBackward0">("amax", kMax, input, dim, keepdim);
+Tensor amax(const Tensor& input, DimsView dim, bool keepdim, Into into) {
+  return extreme<"AmaxBackward0">(op::amax.to(into), kMax, input, dim, keepdim);
 }
-Tensor amin(const Tensor& input, DimsView dim, bool keepdim) {
-  return extreme<"AminBackward0">("amin", kMin, input, dim, keepdim);
+Tensor amin(const Tensor& input, DimsView dim, bool keepdim, Into into) {
+  return extreme<"AminBackward0">(op::amin.to(into), kMin, input, dim, keepdim);
 }
 
 std::tuple<Tensor, Tensor> max_dim(const Tensor& input, int64_t dim, bool keepdim) {
-  return extreme_along<"MaxBackward0">("max", kMaxIndex, input, dim, keepdim);
+  return extreme_along<"MaxBackward0">(op::max, kMaxIndex, input, dim, keepdim);
 }
 std::tuple<Tensor, Tensor> min_dim(const Tensor& input, int64_t dim, bool keepdim) {
-  return extreme_along<"MinBackward0">("min", kMinIndex, input, dim, keepdim);
+  return extreme_along<"MinBackward0">(op::min, kMinIndex, input, dim, keepdim);
 }
 
-Tensor argmax(const Tensor& input, std::optional<int64_t> dim, bool keepdim) {
-  return position_of("argmax", kMaxIndex, input, dim, keepdim);
+Tensor argmax(const Tensor& input, std::optional<int64_t> dim, bool keepdim, Into into) {
+  return position_of(op::argmax.to(into), kMaxIndex, input, dim, keepdim);
 }
-Tensor argmin(const Tensor& input, std::optional<int64_t> dim, bool keepdim) {
-  return position_of("argmin", kMinIndex, input, dim, keepdim);
+Tensor argmin(const Tensor& input, std::optional<int64_t> dim, bool keepdim, Into into) {
+  return position_of(op::argmin.to(into), kMinIndex, input, dim, keepdim);
 }
 
 }  // namespace flambeau::ops

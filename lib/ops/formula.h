@@ -1,10 +1,12 @@
 // What gradients are written with. An elementwise op of one operand needs only a formula on (dy, x)
 // or (dy, y):
 //
-//   from_input<"SinBackward0">("sin", kSin, x, [](auto& dy, auto& x) { return mul(dy, cos(x)); });
+//   from_input<"SinBackward0">(op::sin, kSin, x, [](auto& dy, auto& x) { return mul(dy, cos(x));
+//   });
 //
 // Formulas are ops, so that second derivatives follow. Where one kernel does the same in a single
-// pass, fused() takes it unless somebody differentiates the gradient again.
+// pass, fused() takes it, under the kernel's name, unless somebody differentiates the gradient
+// again.
 #pragma once
 #include "ops/call.h"
 #include "ops/ops.h"
@@ -51,10 +53,11 @@ inline Tensor drop_where(const Tensor& mask, const Tensor& x) {
   return where(mask, num(int64_t{0}), x);
 }
 
-template <class F> Tensor fused(const char* name, const Kernel& k,
-                                std::initializer_list<Operand> xs, MapParams params, F&& formula) {
+template <class F> Tensor fused(const Kernel& k, std::initializer_list<Operand> xs,
+                                MapParams params, F&& formula) {
   if (modes.grad) return formula();
-  Call c{name, xs};
+  const Op op{k.name};
+  Call c{op, xs};
   return c.map(k, xs, params);
 }
 
@@ -91,16 +94,16 @@ template <Name N> struct ZeroBackward {
 enum class Domain : int8_t { any, floating };  // floating: other operands are converted
 
 template <Name N, class F>
-Tensor from_input(const char* op, const Kernel& k, const Tensor& x, F formula,
-                  MapParams params = {}, Domain domain = Domain::floating) {
+Tensor from_input(Form op, const Kernel& k, const Tensor& x, F formula, MapParams params = {},
+                  Domain domain = Domain::floating) {
   Call c{op, {x}};
   if (domain == Domain::floating) float_operands(c);
   OfInput<N, F> gradient{c.save(c[0]), formula};  // before an in-place form overwrites the operand
   return c.track(c.map(k, {c[0]}, params), std::move(gradient));
 }
 
-template <Name N, class F> Tensor from_result(const char* op, const Kernel& k, const Tensor& x,
-                                              F formula, MapParams params = {},
+template <Name N, class F> Tensor from_result(Form op, const Kernel& k, const Tensor& x, F formula,
+                                              MapParams params = {},
                                               Domain domain = Domain::floating) {
   Call c{op, {x}};
   if (domain == Domain::floating) float_operands(c);
@@ -111,7 +114,7 @@ template <Name N, class F> Tensor from_result(const char* op, const Kernel& k, c
 
 // An op whose gradient is 0 everywhere it exists.
 template <Name N>
-Tensor step_function(const char* op, const Kernel& k, const Tensor& x, MapParams params = {}) {
+Tensor step_function(Form op, const Kernel& k, const Tensor& x, MapParams params = {}) {
   Call c{op, {x}};
   return c.track(c.map(k, {c[0]}, params), ZeroBackward<N>{});
 }

@@ -78,53 +78,56 @@ Tensor source_of(const char* op, const Tensor& x, const Tensor& index, const Ten
 
 }  // namespace
 
-Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
+Tensor gather(const Tensor& x, int64_t dim, const Tensor& index, Into into) {
   const int64_t d = wrap_dim(dim, x.dim());
   // torch looks at the dtype of an index only where there is one.
-  const Tensor at = index.numel() ? index_operand("gather", x, index) : to_dtype(index, Dtype::i64);
-  check_covers("gather", "input", x, at, d);
-  const Tensor* out = destination("gather");
+  const Tensor at =
+      index.numel() ? index_operand(op::gather, x, index) : to_dtype(index, Dtype::i64);
+  check_covers(op::gather, "input", x, at, d);
+  const Tensor* out = target_of(into);
   check(!out || out->dtype() == x.dtype(), Code::dtype,
         "gather: Expected out tensor to have dtype ", name_of(x.dtype()), ", but got ",
         out ? name_of(out->dtype()) : "", " instead");
-  check_no_overlap("gather", {&x, &index});
-  Call c{"gather", {x}};
+  check_no_overlap(op::gather.to(into), {&x, &index});
+  Call c{op::gather.to(into), {x}};
   Tensor y = c.output(at.sizes());
-  run_gather("gather", y, x, d, at);
+  run_gather(op::gather, y, x, d, at);
   return c.track(std::move(y), GatherBackward{c.save(at), d, Dims(x.sizes())});
 }
 
-Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src, Into into) {
   const int64_t d = wrap_dim(dim, x.dim());
-  const Tensor at = index_operand("scatter", x, index);
+  const Tensor at = index_operand(op::scatter, x, index);
   const bool number = src.is_wrapped_number() || (src.dim() == 0 && at.dim() != 0);
-  if (number) check_covers("scatter", "self", x, at, d);
-  const Tensor from = number ? to(src, x.device(), x.dtype()) : source_of("scatter", x, at, src, d);
-  Call c{"scatter", {x, at, from}, Devices::exact};
+  if (number) check_covers(op::scatter, "self", x, at, d);
+  const Tensor from =
+      number ? to(src, x.device(), x.dtype()) : source_of(op::scatter, x, at, src, d);
+  Call c{op::scatter.to(into), {x, at, from}, Devices::exact};
   Tensor y = c.changeable();
-  run_scatter("scatter", kIndexSet, y, d, at, from);
+  run_scatter(op::scatter, kIndexSet, y, d, at, from);
   return c.track(std::move(y), ScatterBackward{c.save(at), d, number});
 }
 
-Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                   Into into) {
   const int64_t d = wrap_dim(dim, x.dim());
-  const Call cast{"scatter_add", {x, index, src}, Devices::exact};
-  const Tensor at = index_operand("scatter_add", cast[0], index);
-  const Tensor from = source_of("scatter_add", cast[0], at, cast[2], d);
-  Call c{"scatter_add", {cast[0], at, from}, Devices::exact};
+  const Call cast{op::scatter_add.to(into), {x, index, src}, Devices::exact};
+  const Tensor at = index_operand(op::scatter_add, cast[0], index);
+  const Tensor from = source_of(op::scatter_add, cast[0], at, cast[2], d);
+  Call c{op::scatter_add.to(into), {cast[0], at, from}, Devices::exact};
   Tensor y = c.changeable();
-  run_scatter("scatter_add", kIndexAdd, y, d, at, from);
+  run_scatter(op::scatter_add, kIndexAdd, y, d, at, from);
   return c.track(std::move(y), ScatterAddBackward{c.save(at), d});
 }
 
-Tensor take(const Tensor& x, const Tensor& index) {
-  check_index("take", x, index);
-  check_no_overlap("take", {&x, &index});
+Tensor take(const Tensor& x, const Tensor& index, Into into) {
+  check_index(op::take, x, index);
+  check_no_overlap(op::take.to(into), {&x, &index});
   return reshape(index_select(ravel(x), 0, ravel(index)), index.sizes());
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim) {
-  check_index("take_along_dim", x, indices);
+  check_index(op::take_along_dim, x, indices);
   if (!dim) return gather(ravel(x), 0, ravel(indices));
   check(x.dim() == indices.dim(), Code::shape,
         "torch.take_along_dim(): input and indices should have the same number of dimensions, but "

@@ -132,7 +132,7 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, int32_t mode, int32_t pa
   const bool cubic = mode == FLAM_INTERPOLATION_BICUBIC;
   check(mode == FLAM_INTERPOLATION_BILINEAR || mode == FLAM_INTERPOLATION_NEAREST || cubic,
         Code::invalid_argument, "grid_sampler(): mode must be bilinear, nearest or bicubic");
-  const Call c{"grid_sample", {x, grid}};
+  const Call c{op::grid_sample, {x, grid}};
   check(c[0].dtype() == c[1].dtype(), Code::dtype,
         "grid_sampler(): expected input and grid to have "
         "same dtype, but input has ",
@@ -174,7 +174,7 @@ Tensor affine_grid(const Tensor& theta, DimsView size, std::optional<flam_bool> 
         space, "x", space + 1, " for size ", ShapeText{size}, ". Got ", theta);
   check(is_floating(theta.dtype()), Code::dtype,
         "Expected theta to have floating point type, but got ", name_of(theta.dtype()));
-  const Call c{"affine_grid", {theta}};
+  const Call c{op::affine_grid, {theta}};
   const bool align = align_corners.value_or(0) != 0;
   const DimsView spatial = size.subspan(2);
   std::vector<Tensor> columns;

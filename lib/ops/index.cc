@@ -142,7 +142,7 @@ class Selector {
     }
     ++listed_;
     const Tensor mask = to(given.dim() ? given : reshape(given, Dims{1}), x_.device());
-    for (Tensor& at : mask_coordinates("index", mask)) list(std::move(at));
+    for (Tensor& at : mask_coordinates(op::index, mask)) list(std::move(at));
     original_ += given.dim();
   }
 

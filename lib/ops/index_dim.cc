@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/indices.h"
-#include "ops/into.h"
 
 namespace flambeau::ops {
 
@@ -68,13 +67,13 @@ struct EmbeddingBackward {
   Tensors operator()(const Tensor& dy) const {
     const Tensor dw = zeros(sizes, dy.dtype(), dy.device());
     const Tensor rows = ravel(index), source = reshape(dy, Dims{rows.numel(), sizes[1]});
-    into(dw, "index_add", Into::inplace, [&] { return index_add(dw, 0, rows, source, 1); });
+    index_add_(dw, 0, rows, source, 1);
     if (padding) zero_(select(dw, 0, *padding));
     return {Tensor(), dw};
   }
 };
 
-Tensor index_vector(const char* op, const Tensor& x, const Tensor& index) {
+Tensor index_vector(const Op& op, const Tensor& x, const Tensor& index) {
   check(index.dim() <= 1, Code::shape, op,
         "(): Index is supposed to be a vector, but got dim: ", index.dim(), " with shape ",
         ShapeText{index.sizes()});
@@ -123,50 +122,52 @@ Tensor times(double alpha, const Tensor& source) {
 
 }  // namespace
 
-Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Into into) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Tensor at = index_vector("index_select", x, index);
-  check_no_overlap("index_select", {&x, &index});
-  Call c{"index_select", {x}};
+  const Tensor at = index_vector(op::index_select, x, index);
+  check_no_overlap(op::index_select.to(into), {&x, &index});
+  Call c{op::index_select.to(into), {x}};
   Tensor y = c.output(with_size(x, d, at.numel()));
-  run_index_read("index_select", line(y), line(x), list_at(d, at));
+  run_index_read(op::index_select, line(y), line(x), list_at(d, at));
   return c.track(std::move(y), IndexSelectBackward{c.save(at), d, Dims(x.sizes())});
 }
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
-                 double alpha) {
+                 double alpha, Into into) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Tensor at = index_vector("index_add", x, index);
-  check_source("index_add", x, d, at, source);
-  Call c{"index_add", {x, at, source}, Devices::exact};
+  const Tensor at = index_vector(op::index_add, x, index);
+  check_source(op::index_add, x, d, at, source);
+  Call c{op::index_add.to(into), {x, at, source}, Devices::exact};
   const Tensor scaled = times(alpha, source);
   Tensor y = c.changeable();
-  run_index_write("index_add", kIndexAdd, line(y), list_at(d, at), line(scaled));
+  run_index_write(op::index_add, kIndexAdd, line(y), list_at(d, at), line(scaled));
   return c.track(std::move(y), IndexAddBackward{c.save(at), d, alpha, Dims(source.sizes())});
 }
 
-Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                  Into into) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Call cast{"index_copy", {x, index, source}, Devices::exact};
-  const Tensor at = index_vector("index_copy", cast[0], index);
-  check_source("index_copy", cast[0], d, at, cast[2]);
-  Call c{"index_copy", {cast[0], at, cast[2]}, Devices::exact};
+  const Call cast{op::index_copy.to(into), {x, index, source}, Devices::exact};
+  const Tensor at = index_vector(op::index_copy, cast[0], index);
+  check_source(op::index_copy, cast[0], d, at, cast[2]);
+  Call c{op::index_copy.to(into), {cast[0], at, cast[2]}, Devices::exact};
   Tensor y = c.changeable();
-  run_index_write("index_copy", kIndexSet, line(y), list_at(d, at), line(c[2]));
+  run_index_write(op::index_copy, kIndexSet, line(y), list_at(d, at), line(c[2]));
   return c.track(std::move(y), IndexCopyBackward{c.save(at), d, Dims(source.sizes())});
 }
 
-Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value,
+                  Into into) {
   check(value.dim() == 0, Code::shape,
         "index_fill_ only supports a 0-dimensional value tensor, but got tensor "
         "with ",
         value.dim(), " dimension(s).");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Tensor at = index_vector("index_fill", x, index);
+  const Tensor at = index_vector(op::index_fill, x, index);
   const Tensor v = to(value, x.device(), x.dtype());
-  Call c{"index_fill", {x, at, v}};
+  Call c{op::index_fill.to(into), {x, at, v}};
   Tensor y = c.changeable();
-  run_index_write("index_fill", kIndexSet, line(y), list_at(d, at), v);
+  run_index_write(op::index_fill, kIndexSet, line(y), list_at(d, at), v);
   return c.track(std::move(y), IndexFillBackward{c.save(at), d});
 }
 
@@ -178,12 +179,12 @@ Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_
           "Padding_idx must be within num_embeddings: ", *padding_idx, " for ", rows, " rows");
     if (*padding_idx < 0) padding_idx = *padding_idx + rows;
   }
-  Call c{"embedding", {input, weight}, Devices::exact};
-  const Tensor at = index_operand("embedding", weight, input);
+  Call c{op::embedding, {input, weight}, Devices::exact};
+  const Tensor at = index_operand(op::embedding, weight, input);
   IndexTensors lists(1);
   lists[0] = at;
-  Tensor y = c.output(indexed_shape("embedding", weight, lists), weight.dtype());
-  run_index_read("embedding", y, weight, lists);
+  Tensor y = c.output(indexed_shape(op::embedding, weight, lists), weight.dtype());
+  run_index_read(op::embedding, y, weight, lists);
   return c.track(std::move(y), EmbeddingBackward{c.save(at), Dims(weight.sizes()), padding_idx});
 }
 

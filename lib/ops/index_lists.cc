@@ -8,6 +8,8 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kIndexPutOp{"index_put"};
+
 struct IndexBackward {
   SavedLists lists;
   Dims sizes;
@@ -31,32 +33,32 @@ struct IndexPutBackward {
 
 }  // namespace
 
-void check_index(const char* op, const Tensor& x, const Tensor& index) {
+void check_index(const Op& op, const Tensor& x, const Tensor& index) {
   check(index.dtype() == Dtype::i64 || index.dtype() == Dtype::i32, Code::dtype, op,
         "(): Expected dtype int32/int64 for index, got ", index);
   const Call same_device{op, {x, index}, Devices::exact};
 }
 
-Tensor index_operand(const char* op, const Tensor& x, const Tensor& index) {
+Tensor index_operand(const Op& op, const Tensor& x, const Tensor& index) {
   check_index(op, x, index);
   return to_dtype(index, Dtype::i64);
 }
 
 Tensor read_lists(const Tensor& x, const IndexTensors& lists) {
-  Call c{"index", {x}};
-  Tensor y = flambeau::empty(indexed_shape("index", x, lists), x.dtype(), x.device());
-  run_index_read("index", y, x, lists);
+  Call c{op::index, {x}};
+  Tensor y = flambeau::empty(indexed_shape(op::index, x, lists), x.dtype(), x.device());
+  run_index_read(op::index, y, x, lists);
   return c.track(std::move(y), IndexBackward{{c, lists}, Dims(x.sizes())});
 }
 
 Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values,
                    bool accumulate) {
-  check_into(x, "index_put", Into::inplace);
-  const Call same_device{"index_put", {x, values}};
+  check_writable(x, kIndexPutOp, Destination::inplace);
+  const Call same_device{kIndexPutOp, {x, values}};
   Tensor source = to(values, x.device(), x.dtype());
   if (source.storage() == x.storage()) source = clone(source);
-  Into scope(x, "index_put", Into::inplace);
-  Call c{"index_put", {x, source}};
+  Destination to(x, kIndexPutOp, Destination::inplace);
+  Call c{kIndexPutOp.to(to), {x, source}};
   run_index_write("index_put", accumulate ? kIndexAdd : kIndexSet, c.write_target(), lists, source);
   return c.track(x, IndexPutBackward{{c, lists}, accumulate});
 }

@@ -7,9 +7,9 @@
 namespace flambeau::ops {
 
 // Integers, on the device of the indexed tensor; nothing is moved behind the user's back.
-void check_index(const char* op, const Tensor& x, const Tensor& index);
+void check_index(const Op& op, const Tensor& x, const Tensor& index);
 // The index as int64.
-Tensor index_operand(const char* op, const Tensor& x, const Tensor& index);
+Tensor index_operand(const Op& op, const Tensor& x, const Tensor& index);
 
 // Index lists kept for a gradient: like any saved tensor they must not be written to in between.
 class SavedLists {

@@ -79,11 +79,11 @@ struct Matrix {
   }
 };
 
-Tensor resample(const char* op, const Tensor& x, DimsView sizes,
+Tensor resample(const Op& op, const Tensor& x, DimsView sizes,
                 const SmallVector<Matrix, kConvDims>& matrices);
 
 struct ResampleBackward {
-  const char* op;
+  const Op& op;
   Dims sizes;
   SmallVector<Matrix, kConvDims> matrices;
   static constexpr auto name = "UpsampleBackward0";
@@ -94,7 +94,7 @@ struct ResampleBackward {
   }
 };
 
-Tensor resample(const char* op, const Tensor& x, DimsView sizes,
+Tensor resample(const Op& op, const Tensor& x, DimsView sizes,
                 const SmallVector<Matrix, kConvDims>& matrices) {
   Call c{op, {x}};
   Bands bands;
@@ -106,7 +106,7 @@ Tensor resample(const char* op, const Tensor& x, DimsView sizes,
 
 // Images of bytes as torch resamples them: one dimension after the other, the last one first, with
 // weights of at most 15 binary digits, each time rounded to bytes. Sums of f64 are exact here.
-Tensor resample_bytes(const char* op, const Tensor& x, DimsView sizes,
+Tensor resample_bytes(const Op& op, const Tensor& x, DimsView sizes,
                       const SmallVector<Matrix, kConvDims>& matrices) {
   Tensor y = to_dtype(x, Dtype::f64);
   Dims now(x.sizes());
@@ -201,18 +201,26 @@ struct Sampling {
 
 struct Mode {
   int32_t mode;
-  const char *op, *text;
+  Op op;
+  const char* text;
   Filter filter;
   size_t spatial;  // 0: any
 };
 constexpr Mode kModes[] = {
-    {FLAM_INTERPOLATION_NEAREST, "upsample_nearest", "nearest", Filter::nearest, 0},
-    {FLAM_INTERPOLATION_NEAREST_EXACT, "upsample_nearest_exact", "nearest-exact",
-     Filter::nearest_exact, 0},
-    {FLAM_INTERPOLATION_LINEAR, "upsample_linear1d", "linear", Filter::linear, 1},
-    {FLAM_INTERPOLATION_BILINEAR, "upsample_bilinear2d", "bilinear", Filter::linear, 2},
-    {FLAM_INTERPOLATION_TRILINEAR, "upsample_trilinear3d", "trilinear", Filter::linear, 3},
-    {FLAM_INTERPOLATION_BICUBIC, "upsample_bicubic2d", "bicubic", Filter::cubic, 2}};
+    {FLAM_INTERPOLATION_NEAREST, {"upsample_nearest", "input"}, "nearest", Filter::nearest, 0},
+    {FLAM_INTERPOLATION_NEAREST_EXACT,
+     {"upsample_nearest_exact", "input"},
+     "nearest-exact",
+     Filter::nearest_exact,
+     0},
+    {FLAM_INTERPOLATION_LINEAR, {"upsample_linear1d", "input"}, "linear", Filter::linear, 1},
+    {FLAM_INTERPOLATION_BILINEAR, {"upsample_bilinear2d", "input"}, "bilinear", Filter::linear, 2},
+    {FLAM_INTERPOLATION_TRILINEAR,
+     {"upsample_trilinear3d", "input"},
+     "trilinear",
+     Filter::linear,
+     3},
+    {FLAM_INTERPOLATION_BICUBIC, {"upsample_bicubic2d", "input"}, "bicubic", Filter::cubic, 2}};
 
 Tensor area(const Tensor& x, DimsView sizes) {
   return sizes.size() == 1   ? adaptive_avg_pool1d(x, sizes)
@@ -264,7 +272,7 @@ Tensor interpolate(const Tensor& x, DimsView size, std::span<const double> scale
     sizes.push_back(out[d]);
   }
   if (mode == FLAM_INTERPOLATION_AREA) return area(x, DimsView(out));
-  const Call c{"interpolate", {x}};
+  const Call c{op::interpolate, {x}};
   for (const Mode& m : kModes) {
     if (m.mode != mode) continue;
     const bool exact = m.filter == Filter::nearest || m.filter == Filter::nearest_exact;

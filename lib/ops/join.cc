@@ -92,7 +92,7 @@ Tensor empty_stack(DimsView image, size_t d, int64_t n, Dtype dtype, Device devi
 }
 
 // Under the name of the op that was asked for, which an error then tells.
-Tensor cat_as(const char* name, TensorsView tensors, int64_t dim) {
+Tensor cat_as(Form name, TensorsView tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     check(tensors[i].dim() > 0, Code::shape, "zero-dimensional tensor (at position ", i,
           ") cannot be concatenated");
@@ -128,15 +128,15 @@ Tensor cat_as(const char* name, TensorsView tensors, int64_t dim) {
 
 }  // namespace
 
-Tensor cat(TensorsView tensors, int64_t dim) {
+Tensor cat(TensorsView tensors, int64_t dim, Into into) {
   check(!tensors.empty(), Code::shape, "torch.cat(): expected a non-empty list of Tensors");
-  for (const Tensor& t : tensors) check_no_overlap("cat", {&t});
-  return cat_as("cat", tensors, dim);
+  for (const Tensor& t : tensors) check_no_overlap(op::cat.to(into), {&t});
+  return cat_as(op::cat.to(into), tensors, dim);
 }
 
-Tensor stack(TensorsView tensors, int64_t dim) {
+Tensor stack(TensorsView tensors, int64_t dim, Into into) {
   check(!tensors.empty(), Code::shape, "stack expects a non-empty TensorList");
-  Call c{"stack", operands_of(tensors), Devices::exact};
+  Call c{op::stack.to(into), operands_of(tensors), Devices::exact};
   const Tensor& first = tensors[0];
   const size_t d = size_t(wrap_dim(dim, first.dim() + 1));
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -148,7 +148,7 @@ Tensor stack(TensorsView tensors, int64_t dim) {
   }
   Dims shape(first.sizes());
   shape.insert(d, int64_t(tensors.size()));
-  Tensor y = pending_into || !stacks_channels_last(c, d)
+  Tensor y = into.destination || !stacks_channels_last(c, d)
                  ? c.output(shape, common_dtype(c))
                  : empty_stack(first.sizes(), d, int64_t(c.size()), common_dtype(c), c.device());
   Dims strides(y.strides());
@@ -162,17 +162,17 @@ Tensor stack(TensorsView tensors, int64_t dim) {
 Tensor hstack(TensorsView tensors) {
   check(!tensors.empty(), Code::shape, "hstack expects a non-empty TensorList");
   const std::vector<Tensor> xs = each(tensors, atleast_1d);
-  return cat_as("hstack", xs, xs[0].dim() == 1 ? 0 : 1);
+  return cat_as(op::hstack, xs, xs[0].dim() == 1 ? 0 : 1);
 }
 
 Tensor vstack(TensorsView tensors) {
   check(!tensors.empty(), Code::shape, "vstack expects a non-empty TensorList");
-  return cat_as("vstack", each(tensors, atleast_2d), 0);
+  return cat_as(op::vstack, each(tensors, atleast_2d), 0);
 }
 
 Tensor dstack(TensorsView tensors) {
   check(!tensors.empty(), Code::shape, "dstack expects a non-empty TensorList");
-  return cat_as("dstack", each(tensors, atleast_3d), 2);
+  return cat_as(op::dstack, each(tensors, atleast_3d), 2);
 }
 
 std::vector<Tensor> broadcast_tensors(TensorsView tensors) {

@@ -8,6 +8,8 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kLeastSquaresOp{"least squares"};
+
 double epsilon_of(Dtype dtype) {
   return dtype == Dtype::f64 ? std::numeric_limits<double>::epsilon()
                              : double(std::numeric_limits<float>::epsilon());
@@ -107,10 +109,10 @@ Least by_values(const Tensor& a, const Tensor& b, double rcond) {
 }  // namespace
 
 Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<double> rtol,
-                   bool hermitian) {
+                   bool hermitian, Into into) {
   check_matrix("linalg.pinv", "A", A);
   if (hermitian) check_square("linalg.pinv", "A", A);
-  Call c{"linalg_pinv", {A}};
+  Call c{op::linalg_pinv.to(into), {A}};
   check_floating_matrix("linalg.pinv", c[0]);
   Tensor y;
   if (A.numel() == 0) {
@@ -124,10 +126,10 @@ Tensor linalg_pinv(const Tensor& A, std::optional<double> atol, std::optional<do
 }
 
 Tensor linalg_matrix_rank(const Tensor& A, std::optional<double> atol, std::optional<double> rtol,
-                          bool hermitian) {
+                          bool hermitian, Into into) {
   check_matrix("torch.linalg.matrix_rank", "input", A);
   if (hermitian) check_square("torch.linalg.matrix_rank", "input", A);
-  const Call c{"linalg_matrix_rank", {A}};
+  const Call c{op::linalg_matrix_rank.to(into), {A}};
   const Tensor in = detach(c[0]);
   check_floating_matrix("torch.linalg.matrix_rank", in);
   const GradMode off(false);
@@ -148,7 +150,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& A, const T
   const bool gels = driver == "gels", values = driver == "gelsd" || driver == "gelss";
   check(gels || driver == "gelsy" || values, Code::invalid_argument, shown,
         ": parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got ", driver);
-  Call c{"linalg_lstsq", {A, B}, Devices::exact};
+  Call c{op::linalg_lstsq, {A, B}, Devices::exact};
   check_floating_matrix(shown, c[0]);
   check_same_kind(shown, c[0], c[1]);
   const DimsView rows = A.sizes().first(A.sizes().size() - 1);
@@ -162,7 +164,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& A, const T
   const Tensor a = expand(c[0], joined(batch, {A.size(-2), A.size(-1)}));
   const Tensor b = expand(right, joined(batch, {right.size(-2), right.size(-1)}));
   const double bound = rcond.value_or(default_tolerance(a));
-  Call recorded{"least squares", {a, b}};
+  Call recorded{kLeastSquaresOp, {a, b}};
   Least found;
   bool off = false;  // whether there are residuals to speak of
   const Tensor none = zeros(Dims{0}, a.dtype(), a.device());

@@ -51,7 +51,7 @@ Tensor of_sums(const Tensor& x, int64_t summed, int64_t other, bool greatest, bo
 
 Tensor number_norm(const Tensor& x, double ord, DimsView dim, bool keepdim, Dtype dtype) {
   const MatrixDims d = matrix_dims(x, dim);
-  const Call c{"linalg_matrix_norm", {x}};
+  const Call c{op::linalg_matrix_norm, {x}};
   const Tensor in = prepared(c[0], dtype);
   const double size = std::abs(ord);
   const bool greatest = ord > 0;
@@ -66,7 +66,7 @@ Tensor number_norm(const Tensor& x, double ord, DimsView dim, bool keepdim, Dtyp
 
 Tensor named_norm(const Tensor& x, std::string_view ord, DimsView dim, bool keepdim, Dtype dtype) {
   const MatrixDims d = matrix_dims(x, dim);
-  const Call c{"linalg_matrix_norm_named", {x}};
+  const Call c{op::linalg_matrix_norm_named, {x}};
   const Tensor in = prepared(c[0], dtype);
   check(ord == "fro" || ord == "nuc", Code::invalid_argument, "linalg.matrix_norm: Order ", ord,
         " not supported.");
@@ -125,37 +125,38 @@ Tensor chain(const std::vector<Tensor>& factors, const Splits& at, size_t first,
 
 }  // namespace
 
-Tensor linalg_matrix_norm(const Tensor& A, double ord, DimsView dim, bool keepdim, Dtype dtype) {
+Tensor linalg_matrix_norm(const Tensor& A, double ord, DimsView dim, bool keepdim, Dtype dtype,
+                          Into) {
   return number_norm(A, ord, dim, keepdim, dtype);
 }
 Tensor linalg_matrix_norm_named(const Tensor& A, std::string_view ord, DimsView dim, bool keepdim,
-                                Dtype dtype) {
+                                Dtype dtype, Into) {
   return named_norm(A, ord, dim, keepdim, dtype);
 }
 
 Tensor linalg_norm(const Tensor& A, std::optional<double> ord, DimsView dim, bool keepdim,
-                   Dtype dtype) {
+                   Dtype dtype, Into) {
   if (ord) check_orderable(A, dim);
   const bool vector = !ord || dim.size() == 1 || (dim.empty() && A.dim() == 1);
   return vector ? norm(A, ord.value_or(2), dim, keepdim, dtype)
                 : number_norm(A, *ord, dim, keepdim, dtype);
 }
 Tensor linalg_norm_named(const Tensor& A, std::string_view ord, DimsView dim, bool keepdim,
-                         Dtype dtype) {
+                         Dtype dtype, Into) {
   check_orderable(A, dim);
   return named_norm(A, ord, dim, keepdim, dtype);
 }
 
-Tensor norm_named(const Tensor& input, std::string_view p, DimsView dim, bool keepdim,
-                  Dtype dtype) {
+Tensor norm_named(const Tensor& input, std::string_view p, DimsView dim, bool keepdim, Dtype dtype,
+                  Into) {
   if (p == "fro") return norm(input, 2, dim, keepdim, dtype);
   check_orderable(input, dim);
   return named_norm(input, p, dim, keepdim, dtype);
 }
 
-Tensor linalg_cond(const Tensor& A, std::optional<double> p) {
+Tensor linalg_cond(const Tensor& A, std::optional<double> p, Into into) {
   check_matrix("linalg.cond", "A", A);
-  const Call c{"linalg_cond", {A}};
+  const Call c{op::linalg_cond.to(into), {A}};
   check_floating_matrix("linalg.cond", c[0]);
   const double ord = p.value_or(2);
   if (A.numel() == 0) return zeros(batch_sizes(A), c[0].dtype(), A.device());
@@ -169,11 +170,11 @@ Tensor linalg_cond(const Tensor& A, std::optional<double> p) {
   return ord > 0 ? div(greatest, least) : div(least, greatest);
 }
 
-Tensor linalg_cond_named(const Tensor& A, std::string_view p) {
+Tensor linalg_cond_named(const Tensor& A, std::string_view p, Into into) {
   check_matrix("linalg.cond", "A", A);
   check(p == "fro" || p == "nuc", Code::invalid_argument,
         "linalg.cond got an invalid norm type: ", p);
-  const Call c{"linalg_cond_named", {A}};
+  const Call c{op::linalg_cond_named.to(into), {A}};
   check_floating_matrix("linalg.cond", c[0]);
   if (A.numel() == 0) return zeros(batch_sizes(A), c[0].dtype(), A.device());
   return condition(
@@ -181,10 +182,10 @@ Tensor linalg_cond_named(const Tensor& A, std::string_view p) {
       "linalg.cond");
 }
 
-Tensor linalg_matrix_power(const Tensor& A, int64_t n) {
+Tensor linalg_matrix_power(const Tensor& A, int64_t n, Into into) {
   check_square("linalg.matrix_power", "A", A);
   if (n == 0) {
-    Call c{"linalg_matrix_power", {A}};
+    Call c{op::linalg_matrix_power.to(into), {A}};
     const Tensor one = eye(A.size(-1), A.size(-1), A.dtype(), A.device());
     return c.track(clone(expand(one, A.sizes())), ZeroBackward<"CopyBackwards">{});
   }
@@ -196,11 +197,11 @@ Tensor linalg_matrix_power(const Tensor& A, int64_t n) {
   return n == 1 ? clone(power) : power;
 }
 
-Tensor linalg_multi_dot(TensorsView tensors) {
+Tensor linalg_multi_dot(TensorsView tensors, Into into) {
   const size_t n = tensors.size();
   check(n >= 2, Code::invalid_argument, "multi_dot(): expected at least 2 tensors but got ", n);
   const std::vector<Operand> operands(tensors.begin(), tensors.end());
-  const Call c{"linalg_multi_dot", operands};
+  const Call c{op::linalg_multi_dot.to(into), operands};
   std::vector<Tensor> factors;
   std::vector<double> sizes;
   for (size_t i = 0; i < n; ++i) {
@@ -227,13 +228,13 @@ Tensor linalg_multi_dot(TensorsView tensors) {
   return tensors.back().dim() == 1 ? squeeze(y, Dims{-1}) : y;
 }
 
-Tensor linalg_cross(const Tensor& input, const Tensor& other, int64_t dim) {
-  const Call c{"linalg_cross", {input, other}};
+Tensor linalg_cross(const Tensor& input, const Tensor& other, int64_t dim, Into into) {
+  const Call c{op::linalg_cross.to(into), {input, other}};
   return cross(c[0], c[1], dim);
 }
 
-Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
-  const Call c{"linalg_vecdot", {x, y}};
+Tensor linalg_vecdot(const Tensor& x, const Tensor& y, int64_t dim, Into into) {
+  const Call c{op::linalg_vecdot.to(into), {x, y}};
   check(c[0].dtype() == c[1].dtype(), Code::dtype,
         "linalg.vecdot: Expected x and y to have the same dtype, but found ", name_of(x.dtype()),
         " and ", name_of(y.dtype()));

@@ -116,8 +116,7 @@ bool lower_triangle(std::string_view uplo) {
   return lower;
 }
 
-std::tuple<Tensor, Tensor> eigh(const char* op, const Tensor& A, std::string_view uplo,
-                                bool vectors) {
+std::tuple<Tensor, Tensor> eigh(Form op, const Tensor& A, std::string_view uplo, bool vectors) {
   check_square("linalg.eigh", "A", A);
   const bool lower = lower_triangle(uplo);
   Call c{op, {A}};
@@ -144,7 +143,7 @@ void check_driver(const char* op, const Tensor& A, std::string_view driver) {
         ": unknown svd driver ", driver, "; it is one of gesvd, gesvdj, gesvda");
 }
 
-std::tuple<Tensor, Tensor, Tensor> svd(const char* op, const Tensor& A, bool full, bool vectors) {
+std::tuple<Tensor, Tensor, Tensor> svd(Form op, const Tensor& A, bool full, bool vectors) {
   check_matrix("linalg.svd", "A", A);
   Call c{op, {A}};
   check_floating_matrix("linalg.svd", c[0]);
@@ -183,7 +182,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
   check(complete || only_r || mode == "reduced", Code::invalid_argument,
         "qr received unrecognized mode '", mode,
         "' but expected one of 'reduced' (default), 'r', or 'complete'");
-  Call c{"linalg_qr", {A}};
+  Call c{op::linalg_qr, {A}};
   check_floating_matrix("linalg.qr", c[0]);
   const int64_t m = A.size(-2), n = A.size(-1), k = complete ? m : std::min(m, n);
   const Dims batch = batch_sizes(A);
@@ -207,20 +206,20 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
 }
 
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& A, std::string_view UPLO) {
-  return eigh("linalg_eigh", A, UPLO, true);
+  return eigh(op::linalg_eigh, A, UPLO, true);
 }
-Tensor linalg_eigvalsh(const Tensor& A, std::string_view UPLO) {
-  return std::get<0>(eigh("linalg_eigvalsh", A, UPLO, false));
+Tensor linalg_eigvalsh(const Tensor& A, std::string_view UPLO, Into into) {
+  return std::get<0>(eigh(op::linalg_eigvalsh.to(into), A, UPLO, false));
 }
 
 std::tuple<Tensor, Tensor, Tensor> linalg_svd(const Tensor& A, bool full_matrices,
                                               std::string_view driver) {
   check_driver("linalg.svd", A, driver);
-  return svd("linalg_svd", A, full_matrices, true);
+  return svd(op::linalg_svd, A, full_matrices, true);
 }
-Tensor linalg_svdvals(const Tensor& A, std::string_view driver) {
+Tensor linalg_svdvals(const Tensor& A, std::string_view driver, Into into) {
   check_driver("linalg.svdvals", A, driver);
-  return std::get<1>(svd("linalg_svdvals", A, false, false));
+  return std::get<1>(svd(op::linalg_svdvals.to(into), A, false, false));
 }
 
 }  // namespace flambeau::ops

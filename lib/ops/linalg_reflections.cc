@@ -42,9 +42,9 @@ Tensor by_columns(const Tensor& x) { return mt(contiguous(mt(x))); }
 
 }  // namespace
 
-Tensor linalg_householder_product(const Tensor& A, const Tensor& tau) {
+Tensor linalg_householder_product(const Tensor& A, const Tensor& tau, Into into) {
   const char* op = "linalg.householder_product";
-  const Call c{"linalg_householder_product", {A, tau}, Devices::exact};
+  const Call c{op::linalg_householder_product.to(into), {A, tau}, Devices::exact};
   check_reflections(op, c[0], c[1]);
   check(A.size(-2) >= A.size(-1), Code::shape, op,
         ": input.shape[-2] must be greater than or equal to input.shape[-1], got ", A);
@@ -52,11 +52,12 @@ Tensor linalg_householder_product(const Tensor& A, const Tensor& tau) {
   return by_columns(reflected(reflections_of(c[0]), c[1], one, true));
 }
 
-Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& other, bool left, bool transposed) {
-  const Call c{"ormqr", {a, tau, other}, Devices::exact};
-  check_matrix("ormqr", "other", other);
-  check_reflections("ormqr", c[0], c[1]);
-  check_same_kind("ormqr", c[0], c[2]);
+Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& other, bool left, bool transposed,
+             Into into) {
+  const Call c{op::ormqr.to(into), {a, tau, other}, Devices::exact};
+  check_matrix(op::ormqr, "other", other);
+  check_reflections(op::ormqr, c[0], c[1]);
+  check_same_kind(op::ormqr, c[0], c[2]);
   check(other.size(left ? -2 : -1) == a.size(-2), Code::shape, "ormqr: other.shape[",
         left ? "-2" : "-1", "] must be equal to input.shape[-2], got ", other, " for ", a);
   check(tau.size(-1) <= a.size(-2), Code::shape,
@@ -71,7 +72,7 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& other, bool left,
 
 std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
   check_matrix("torch.geqrf", "input", a);
-  Call c{"geqrf", {a}};
+  Call c{op::geqrf, {a}};
   check_floating_matrix("torch.geqrf", c[0]);
   const Tensor made = columns(c[0]);
   const Dims sizes = joined(batch_sizes(a), {std::min(a.size(-1), a.size(-2))});
@@ -113,7 +114,7 @@ Tensor linalg_matrix_exp(const Tensor& A) {
   check(is_floating(A.dtype()), Code::dtype,
         "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got ",
         name_of(A.dtype()));
-  const Call c{"linalg_matrix_exp", {A}};
+  const Call c{op::linalg_matrix_exp, {A}};
   if (A.numel() == 0) return clone(A);
   // In f64, whose digits the squarings may lose.
   const Tensor in = to_dtype(c[0], Dtype::f64);

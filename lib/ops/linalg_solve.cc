@@ -9,6 +9,8 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kSolveMatricesOp{"solve of matrices"};
+
 std::string singular_text(int32_t) {
   return "The solver failed because the input matrix is singular.";
 }
@@ -67,8 +69,7 @@ void solve_by(const Lu& by, const Tensor& b) {
   solve_triangle(by.lu, b, true, false);
 }
 
-std::tuple<Tensor, Tensor> inverse(const char* op, const char* shown, const Tensor& A,
-                                   bool checked) {
+std::tuple<Tensor, Tensor> inverse(Form op, const char* shown, const Tensor& A, bool checked) {
   check_square(shown, "A", A);
   Call c{op, {A}};
   check_floating_matrix(shown, c[0]);
@@ -84,8 +85,7 @@ std::tuple<Tensor, Tensor> inverse(const char* op, const char* shown, const Tens
 }
 
 // Both of the same batch.
-std::tuple<Tensor, Tensor> solve_matrices(const char* op, const Tensor& A, const Tensor& B,
-                                          bool checked) {
+std::tuple<Tensor, Tensor> solve_matrices(Form op, const Tensor& A, const Tensor& B, bool checked) {
   Call c{op, {A, B}, Devices::exact};
   const Lu lu = lu_of(A);
   if (checked) check_info("torch.linalg.solve", lu.info, singular_text);
@@ -113,7 +113,7 @@ Pair same_batch(const Tensor& a, const Tensor& b) {
           expand(b, joined(batch, {b.size(-2), b.size(-1)}))};
 }
 
-std::tuple<Tensor, Tensor> solution(const char* op, const Tensor& A, const Tensor& B, bool left,
+std::tuple<Tensor, Tensor> solution(Form op, const Tensor& A, const Tensor& B, bool left,
                                     bool checked) {
   const char* shown = "linalg.solve";
   check_square(shown, "A", A);
@@ -130,7 +130,7 @@ std::tuple<Tensor, Tensor> solution(const char* op, const Tensor& A, const Tenso
   const Tensor right = vector ? unsqueeze(c[1], -1) : c[1];
   check_equation(shown, c[0], right, left);
   const Pair p = left ? same_batch(c[0], right) : same_batch(mt(c[0]), mt(right));
-  auto [x, info] = solve_matrices("solve of matrices", p.a, p.b, checked);
+  auto [x, info] = solve_matrices(kSolveMatricesOp, p.a, p.b, checked);
   if (vector && x.dim() > 2) {  // vectors of a batch lie column by column, as in torch
     return {mt(contiguous(mt(squeeze(x, Dims{-1})))), info};
   }
@@ -194,23 +194,23 @@ struct SlogdetBackward {
 
 }  // namespace
 
-Tensor linalg_inv(const Tensor& A) {
-  return std::get<0>(inverse("linalg_inv", "linalg.inv", A, true));
+Tensor linalg_inv(const Tensor& A, Into into) {
+  return std::get<0>(inverse(op::linalg_inv.to(into), "linalg.inv", A, true));
 }
 std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& A, bool check_errors) {
-  return inverse("linalg_inv_ex", "linalg.inv", A, check_errors);
+  return inverse(op::linalg_inv_ex, "linalg.inv", A, check_errors);
 }
 
-Tensor linalg_solve(const Tensor& A, const Tensor& B, bool left) {
-  return std::get<0>(solution("linalg_solve", A, B, left, true));
+Tensor linalg_solve(const Tensor& A, const Tensor& B, bool left, Into into) {
+  return std::get<0>(solution(op::linalg_solve.to(into), A, B, left, true));
 }
 std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, bool left,
                                            bool check_errors) {
-  return solution("linalg_solve_ex", A, B, left, check_errors);
+  return solution(op::linalg_solve_ex, A, B, left, check_errors);
 }
 
 Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left,
-                               bool unitriangular) {
+                               bool unitriangular, Into into) {
   const char* shown = "linalg.solve_triangular";
   check_square(shown, "A", A);
   check_matrix(shown, "B", B);
@@ -221,7 +221,7 @@ Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, boo
     return mt(contiguous(linalg_solve_triangular(mt(A), mt(B), !upper, true, unitriangular)));
   }
   const Pair p = same_batch(A, B);
-  Call c{"linalg_solve_triangular", {p.a, p.b}, Devices::exact};
+  Call c{op::linalg_solve_triangular.to(into), {p.a, p.b}, Devices::exact};
   const Tensor made = columns(p.b);
   if (made.numel() > 0) solve_triangle(columns(p.a), made, upper, unitriangular);
   Tensor y = as_matrices(made, c.device());
@@ -229,9 +229,9 @@ Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, boo
   return c.track(std::move(y), std::move(gradient));
 }
 
-Tensor linalg_det(const Tensor& A) {
+Tensor linalg_det(const Tensor& A, Into into) {
   check_square("linalg.det", "A", A);
-  Call c{"linalg_det", {A}};
+  Call c{op::linalg_det.to(into), {A}};
   check_floating_matrix("linalg.det", c[0]);
   const Lu lu = lu_of(c[0]);
   const Tensor made = flambeau::empty(batch_sizes(A), A.dtype(), kCpu);
@@ -246,7 +246,7 @@ Tensor linalg_det(const Tensor& A) {
 
 std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
   check_square("linalg.slogdet", "A", A);
-  Call c{"linalg_slogdet", {A}};
+  Call c{op::linalg_slogdet, {A}};
   check_floating_matrix("linalg.slogdet", c[0]);
   const Lu lu = lu_of(c[0]);
   const Tensor signs = flambeau::empty(batch_sizes(A), A.dtype(), kCpu);
@@ -262,7 +262,7 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
 }
 
 Tensor logdet(const Tensor& A) {
-  check_square("logdet", "A", A);
+  check_square(op::logdet, "A", A);
   const auto [sign, size] = linalg_slogdet(A);
   return where(lt(detach(sign), num(0.0)), num(double(NAN)), size);
 }

@@ -5,6 +5,8 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kTriangularCholeskyOp{"cholesky of a lower triangle"};
+
 std::string not_positive_text(int32_t info) {
   return cat_text(
       "The factorization could not be completed because the input is not "
@@ -34,7 +36,7 @@ struct CholeskyBackward {
 
 // The lower factor of the lower triangle.
 std::tuple<Tensor, Tensor> cholesky_of(const Tensor& A, bool checked) {
-  Call c{"cholesky of a lower triangle", {A}};
+  Call c{kTriangularCholeskyOp, {A}};
   const Tensor made = columns(A);
   const Tensor info = zeros(batch_sizes(A), Dtype::i32, kCpu);
   if (made.numel() > 0) factor_cholesky(made, info);
@@ -44,7 +46,7 @@ std::tuple<Tensor, Tensor> cholesky_of(const Tensor& A, bool checked) {
   return {ys[0], ys[1]};
 }
 
-std::tuple<Tensor, Tensor> cholesky_ex(const char* op, const Tensor& A, bool upper, bool checked) {
+std::tuple<Tensor, Tensor> cholesky_ex(Form op, const Tensor& A, bool upper, bool checked) {
   check_square("linalg.cholesky", "A", A);
   Call c{op, {A}};
   check_floating_matrix("linalg.cholesky", c[0]);
@@ -133,7 +135,7 @@ struct LuBackward {
   }
 };
 
-std::tuple<Tensor, Tensor, Tensor> lu_factor(const char* op, const Tensor& A, bool pivot,
+std::tuple<Tensor, Tensor, Tensor> lu_factor(const Op& op, const Tensor& A, bool pivot,
                                              bool checked) {
   const char* shown = "torch.linalg.lu_factor";
   check_matrix(shown, "A", A);
@@ -151,21 +153,21 @@ std::tuple<Tensor, Tensor, Tensor> lu_factor(const char* op, const Tensor& A, bo
 
 }  // namespace
 
-Tensor linalg_cholesky(const Tensor& A, bool upper) {
-  return std::get<0>(cholesky_ex("linalg_cholesky", A, upper, true));
+Tensor linalg_cholesky(const Tensor& A, bool upper, Into into) {
+  return std::get<0>(cholesky_ex(op::linalg_cholesky.to(into), A, upper, true));
 }
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper, bool check_errors) {
-  return cholesky_ex("linalg_cholesky_ex", A, upper, check_errors);
+  return cholesky_ex(op::linalg_cholesky_ex, A, upper, check_errors);
 }
 
-Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper) {
-  check_matrix("cholesky_solve", "B", B);
-  check_square("cholesky_solve", "L", L);
+Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper, Into into) {
+  check_matrix(op::cholesky_solve, "B", B);
+  check_square(op::cholesky_solve, "L", L);
   check(B.size(-2) == L.size(-1), Code::shape,
         "Incompatible matrix sizes for cholesky_solve: each A matrix is ", L.size(-2), " by ",
         L.size(-1), " but each b matrix is ", B.size(-2), " by ", B.size(-1));
-  Call c{"cholesky_solve", {B, L}, Devices::exact};
-  check_floating_matrix("cholesky_solve", c[0]);
+  Call c{op::cholesky_solve.to(into), {B, L}, Devices::exact};
+  check_floating_matrix(op::cholesky_solve, c[0]);
   CholeskySolveBackward gradient{c.save(c[1]), {}, upper};
   Tensor y;
   {
@@ -177,25 +179,25 @@ Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper) {
   return c.track(std::move(y), std::move(gradient));
 }
 
-Tensor cholesky_inverse(const Tensor& L, bool upper) {
-  check_square("cholesky_inverse", "A", L);
-  Call c{"cholesky_inverse", {L}};
-  check_floating_matrix("cholesky_inverse", c[0]);
+Tensor cholesky_inverse(const Tensor& L, bool upper, Into into) {
+  check_square(op::cholesky_inverse, "A", L);
+  Call c{op::cholesky_inverse.to(into), {L}};
+  check_floating_matrix(op::cholesky_inverse, c[0]);
   const Tensor one = eye(L.size(-1), L.size(-1), c[0].dtype(), L.device());
   return cholesky_solve(expand(one, L.sizes()), c[0], upper);
 }
 
 std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& A, bool pivot) {
-  auto [lu, pivots, info] = lu_factor("linalg_lu_factor", A, pivot, true);
+  auto [lu, pivots, info] = lu_factor(op::linalg_lu_factor, A, pivot, true);
   return {lu, pivots};
 }
 std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool pivot,
                                                        bool check_errors) {
-  return lu_factor("linalg_lu_factor_ex", A, pivot, check_errors);
+  return lu_factor(op::linalg_lu_factor_ex, A, pivot, check_errors);
 }
 
 std::tuple<Tensor, Tensor, Tensor> linalg_lu(const Tensor& A, bool pivot) {
-  const auto [lu, pivots, info] = lu_factor("linalg_lu", A, pivot, false);
+  const auto [lu, pivots, info] = lu_factor(op::linalg_lu, A, pivot, false);
   const int64_t k = std::min(A.size(-1), A.size(-2));
   return {permutation_of(pivots, A.size(-2), lu.dtype()), unit_lower(lu, k), upper_of(lu, k)};
 }
@@ -207,7 +209,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& piv
         "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, "
         "got ",
         pivots);
-  const Call c{"lu_unpack", {lu, pivots}, Devices::exact};
+  const Call c{op::lu_unpack, {lu, pivots}, Devices::exact};
   check_floating_matrix("torch.lu_unpack", c[0]);
   const int64_t m = lu.size(-2), k = std::min(m, lu.size(-1));
   check(!permutation || (pivots.dim() == lu.dim() - 1 && pivots.size(-1) == k), Code::shape,
@@ -218,7 +220,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& piv
 }
 
 Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left,
-                       bool adjoint) {
+                       bool adjoint, Into into) {
   const char* shown = "linalg.lu_solve";
   check_square(shown, "LU", LU);
   check_matrix(shown, "B", B);
@@ -227,7 +229,7 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, 
   check(pivots.dim() == LU.dim() - 1 && pivots.size(-1) == LU.size(-1), Code::shape, shown,
         ": Number of pivots per batch should be same as the dimension of the matrix, got ", pivots,
         " for ", LU);
-  const Call c{"linalg_lu_solve", {LU, B}, Devices::exact};
+  const Call c{op::linalg_lu_solve.to(into), {LU, B}, Devices::exact};
   const Tensor &lu = c[0], &b = c[1];
   check_floating_matrix(shown, lu);
   if (!left) return mt(linalg_lu_solve(lu, pivots, mt(b), true, !adjoint));

@@ -23,8 +23,8 @@ template <Name N, class Dx, class Dt> struct LossBackward {
     const Tensor in = x, t = target;
     Tensors result{Tensor(), Tensor()};
     if (wanted(0)) {
-      result[0] = fused(slope->name, *slope, {dy, in, t}, {factor, parameter},
-                        [&] { return dx(scaled(dy), in, t); });
+      result[0] =
+          fused(*slope, {dy, in, t}, {factor, parameter}, [&] { return dx(scaled(dy), in, t); });
     }
     if (wanted(1)) result[1] = dt(scaled(dy), in, t);
     return result;
@@ -34,14 +34,14 @@ template <Name N, class Dx, class Dt> struct LossBackward {
   Tensor scaled(const Tensor& dy) const { return factor == 1 ? dy : mul(dy, num(factor)); }
 };
 
-struct Form {
-  const char* op;
+struct Distance {
+  const Op& op;
   const Kernel &value, &slope;
   double parameter = 0;
 };
 
 template <Name N, class Dx, class Dt>
-Tensor loss_of(const Form& form, T input, T target, int32_t reduction, Dx dx, Dt dt) {
+Tensor loss_of(const Distance& form, T input, T target, int32_t reduction, Dx dx, Dt dt) {
   check_reduction(form.op, reduction);
   // torch broadcasts before it promotes: a 0-d operand's dtype counts as any other's.
   const Tensor wide = input.dim() && !target.dim() ? expand(target, Dims(input.dim(), 1)) : target;
@@ -56,7 +56,7 @@ Tensor loss_of(const Form& form, T input, T target, int32_t reduction, Dx dx, Dt
 
 // A loss of the distance between input and target: their gradients are opposite.
 template <Name N, class Dx>
-Tensor distance_loss(const Form& form, T input, T target, int32_t reduction, Dx slope) {
+Tensor distance_loss(const Distance& form, T input, T target, int32_t reduction, Dx slope) {
   auto dx = [slope](T dy, T x, T t) { return mul(dy, slope(sub(x, t))); };
   return loss_of<N>(form, input, target, reduction, dx,
                     [dx](T dy, T x, T t) { return neg(dx(dy, x, t)); });
@@ -81,17 +81,17 @@ void check_probabilities(T p) {
 }  // namespace
 
 Tensor mse_loss(T input, T target, int32_t reduction) {
-  return distance_loss<"MseLossBackward0">({"mse_loss", kMse, kMseSlope}, input, target, reduction,
-                                           [](T d) { return mul(d, num(2.0)); });
+  return distance_loss<"MseLossBackward0">({op::mse_loss, kMse, kMseSlope}, input, target,
+                                           reduction, [](T d) { return mul(d, num(2.0)); });
 }
 
 Tensor l1_loss(T input, T target, int32_t reduction) {
   if (!is_floating(input.dtype()) && !is_floating(target.dtype()) &&
       input.dtype() != Dtype::boolean) {
-    check_reduction("l1_loss", reduction);
+    check_reduction(op::l1_loss, reduction);
     return reduced(abs(sub(input, target)), reduction);
   }
-  return distance_loss<"L1LossBackward0">({"l1_loss", kL1, kL1Slope}, input, target, reduction,
+  return distance_loss<"L1LossBackward0">({op::l1_loss, kL1, kL1Slope}, input, target, reduction,
                                           [](T d) { return sign(d); });
 }
 
@@ -100,7 +100,7 @@ Tensor smooth_l1_loss(T input, T target, int32_t reduction, double beta) {
         "smooth_l1_loss does not support negative values for beta.");
   if (beta == 0) return l1_loss(input, target, reduction);
   return distance_loss<"SmoothL1LossBackward0">(
-      {"smooth_l1_loss", kSmoothL1, kSmoothL1Slope, beta}, input, target, reduction,
+      {op::smooth_l1_loss, kSmoothL1, kSmoothL1Slope, beta}, input, target, reduction,
       [beta](T d) { return where(lt(abs(d), num(beta)), mul(d, num(1 / beta)), sign(d)); });
 }
 
@@ -108,7 +108,7 @@ Tensor huber_loss(T input, T target, int32_t reduction, double delta) {
   check(delta > 0, Code::invalid_argument,
         "huber_loss does not support non-positive values for delta.");
   return distance_loss<"HuberLossBackward0">(
-      {"huber_loss", kHuber, kHuberSlope, delta}, input, target, reduction,
+      {op::huber_loss, kHuber, kHuberSlope, delta}, input, target, reduction,
       [delta](T d) { return clamp(d, num(-delta), num(delta)); });
 }
 
@@ -118,10 +118,10 @@ Tensor binary_cross_entropy(T input, T target, T weight, int32_t reduction) {
                    "ensure they have the same size");
   check_probabilities(input);
   const int32_t own = weight ? int32_t(FLAM_REDUCTION_NONE) : reduction;
-  check_reduction("binary_cross_entropy", reduction);
-  const Call c{"binary_cross_entropy", {input, target, weight}};
+  check_reduction(op::binary_cross_entropy, reduction);
+  const Call c{op::binary_cross_entropy, {input, target, weight}};
   const Tensor y = loss_of<"BinaryCrossEntropyBackward0">(
-      {"binary_cross_entropy", kBce, kBceSlope}, c[0], c[1], own,
+      {op::binary_cross_entropy, kBce, kBceSlope}, c[0], c[1], own,
       [](T dy, T p, T t) {
         return div(mul(dy, sub(p, t)), clamp_min(mul(one_minus(p), p), num(1e-12)));
       },
@@ -134,16 +134,16 @@ Tensor binary_cross_entropy(T input, T target, T weight, int32_t reduction) {
 Tensor binary_cross_entropy_with_logits(T input, T target, T weight, int32_t reduction,
                                         T pos_weight) {
   check_same_shape(input, target, "Target size must be the same as input size");
-  check_reduction("binary_cross_entropy_with_logits", reduction);
+  check_reduction(op::binary_cross_entropy_with_logits, reduction);
   const int32_t own = weight || pos_weight ? int32_t(FLAM_REDUCTION_NONE) : reduction;
-  const Call c{"binary_cross_entropy_with_logits", {input, target, weight, pos_weight}};
+  const Call c{op::binary_cross_entropy_with_logits, {input, target, weight, pos_weight}};
   Tensor y;
   if (pos_weight) {
     const Tensor log_weight = one_plus(mul(sub(c[3], num(int64_t{1})), c[1]));
     y = sub(mul(one_minus(c[1]), c[0]), mul(log_weight, logsigmoid(c[0])));
   } else {
     y = loss_of<"BinaryCrossEntropyWithLogitsBackward0">(
-        {"binary_cross_entropy_with_logits", kBceLogits, kBceLogitsSlope}, c[0], c[1], own,
+        {op::binary_cross_entropy_with_logits, kBceLogits, kBceLogitsSlope}, c[0], c[1], own,
         [](T dy, T x, T t) { return mul(dy, sub(sigmoid(x), t)); },
         [](T dy, T x, T) { return neg(mul(dy, x)); });
   }
@@ -153,8 +153,8 @@ Tensor binary_cross_entropy_with_logits(T input, T target, T weight, int32_t red
 
 Tensor kl_div(T input, T target, int32_t reduction, bool log_target) {
   const bool batch_mean = reduction == FLAM_REDUCTION_BATCHMEAN;
-  if (!batch_mean) check_reduction("kl_div", reduction);
-  const Call c{"kl_div", {input, target}};
+  if (!batch_mean) check_reduction(op::kl_div, reduction);
+  const Call c{op::kl_div, {input, target}};
   const Tensor &x = c[0], &t = c[1];
   Tensor losses;
   if (log_target) {

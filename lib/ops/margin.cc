@@ -30,20 +30,20 @@ Tensor as_rows(const char* op, T input) {
 }  // namespace
 
 Tensor margin_ranking_loss(T input1, T input2, T target, double margin, int32_t reduction) {
-  check_reduction("margin_ranking_loss", reduction);
+  check_reduction(op::margin_ranking_loss, reduction);
   check(
       input1.dim() == input2.dim() && input1.dim() == target.dim(), Code::shape,
       "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: ",
       ShapeText{input1.sizes()}, ", input2: ", ShapeText{input2.sizes()},
       ", target: ", ShapeText{target.sizes()});
-  const Call c{"margin_ranking_loss", {input1, input2, target}};
+  const Call c{op::margin_ranking_loss, {input1, input2, target}};
   const Tensor apart = mul(neg(c[2]), sub(c[0], c[1]));
   return reduced(clamp_min(add(apart, num(margin)), zero()), reduction);
 }
 
 Tensor hinge_embedding_loss(T input, T target, double margin, int32_t reduction) {
-  check_reduction("hinge_embedding_loss", reduction);
-  const Call c{"hinge_embedding_loss", {input, target}};
+  check_reduction(op::hinge_embedding_loss, reduction);
+  const Call c{op::hinge_embedding_loss, {input, target}};
   const Tensor below = clamp_min(rsub(c[0], num(margin)), zero());
   const Tensor apart = where(ne(c[1], num(int64_t{1})), below, zero());
   const Tensor alike = where(ne(c[1], num(int64_t{-1})), c[0], zero());
@@ -51,7 +51,7 @@ Tensor hinge_embedding_loss(T input, T target, double margin, int32_t reduction)
 }
 
 Tensor cosine_embedding_loss(T input1, T input2, T target, double margin, int32_t reduction) {
-  const char* op = "cosine_embedding_loss";
+  const Op& op = op::cosine_embedding_loss;
   check_reduction(op, reduction);
   check(target.dim() <= 1, Code::shape,
         "0D or 1D target tensor expected, multi-target not "
@@ -76,7 +76,7 @@ Tensor cosine_embedding_loss(T input1, T input2, T target, double margin, int32_
 
 Tensor triplet_margin_loss(T anchor, T positive, T negative, double margin, double p, double eps,
                            bool swap, int32_t reduction) {
-  check_reduction("triplet_margin_loss", reduction);
+  check_reduction(op::triplet_margin_loss, reduction);
   check(margin > 0, Code::invalid_argument,
         "triplet_margin_loss: expected margin to be greater than 0, got ", margin);
   check(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), Code::shape,
@@ -84,7 +84,7 @@ Tensor triplet_margin_loss(T anchor, T positive, T negative, double margin, doub
         "dimensions, but got: anchor ",
         anchor.dim(), "D, positive ", positive.dim(), "D, and negative ", negative.dim(),
         "D inputs");
-  const Call c{"triplet_margin_loss", {anchor, positive, negative}};
+  const Call c{op::triplet_margin_loss, {anchor, positive, negative}};
   const Tensor near = pairwise_distance(c[0], c[1], p, eps);
   Tensor far = pairwise_distance(c[0], c[2], p, eps);
   if (swap) far = minimum(far, pairwise_distance(c[1], c[2], p, eps));
@@ -92,14 +92,14 @@ Tensor triplet_margin_loss(T anchor, T positive, T negative, double margin, doub
 }
 
 Tensor soft_margin_loss(T input, T target, int32_t reduction) {
-  check_reduction("soft_margin_loss", reduction);
-  check_same_shape("soft_margin_loss", input, target);
-  const Call c{"soft_margin_loss", {input, target}};
+  check_reduction(op::soft_margin_loss, reduction);
+  check_same_shape(op::soft_margin_loss, input, target);
+  const Call c{op::soft_margin_loss, {input, target}};
   return reduced(log1p(exp(mul(neg(c[1]), c[0]))), reduction);
 }
 
 Tensor multi_margin_loss(T input, T target, int64_t p, double margin, T weight, int32_t reduction) {
-  const char* op = "multi_margin_loss";
+  const Op& op = op::multi_margin_loss;
   check_reduction(op, reduction);
   check(p == 1 || p == 2, Code::invalid_argument, "only p == 1 and p == 2 supported");
   const Tensor rows = as_rows(op, input);
@@ -123,7 +123,7 @@ Tensor multi_margin_loss(T input, T target, int64_t p, double margin, T weight, 
 }
 
 Tensor multilabel_margin_loss(T input, T target, int32_t reduction) {
-  const char* op = "multilabel_margin_loss";
+  const Op& op = op::multilabel_margin_loss;
   check_reduction(op, reduction);
   check_same_shape(op, input, target);
   const Tensor x = as_rows(op, input), t = as_rows(op, target);
@@ -148,8 +148,8 @@ Tensor multilabel_margin_loss(T input, T target, int32_t reduction) {
 }
 
 Tensor multilabel_soft_margin_loss(T input, T target, T weight, int32_t reduction) {
-  check_reduction("multilabel_soft_margin_loss", reduction);
-  const Call c{"multilabel_soft_margin_loss", {input, target, weight}};
+  check_reduction(op::multilabel_soft_margin_loss, reduction);
+  const Call c{op::multilabel_soft_margin_loss, {input, target, weight}};
   Tensor losses =
       neg(add(mul(c[1], logsigmoid(c[0])), mul(one_minus(c[1]), logsigmoid(neg(c[0])))));
   if (weight) losses = mul(losses, c[2]);
@@ -159,8 +159,8 @@ Tensor multilabel_soft_margin_loss(T input, T target, T weight, int32_t reductio
 
 Tensor poisson_nll_loss(T input, T target, bool log_input, bool full, double eps,
                         int32_t reduction) {
-  check_reduction("poisson_nll_loss", reduction);
-  const Call c{"poisson_nll_loss", {input, target}};
+  check_reduction(op::poisson_nll_loss, reduction);
+  const Call c{op::poisson_nll_loss, {input, target}};
   const Tensor &x = c[0], &t = c[1];
   Tensor losses = log_input ? sub(exp(x), mul(t, x)) : sub(x, mul(t, log(add(x, num(eps)))));
   if (full) {
@@ -173,7 +173,7 @@ Tensor poisson_nll_loss(T input, T target, bool log_input, bool full, double eps
 }
 
 Tensor gaussian_nll_loss(T input, T target, T var, bool full, double eps, int32_t reduction) {
-  const char* op = "gaussian_nll_loss";
+  const Op& op = op::gaussian_nll_loss;
   check_reduction(op, reduction);
   const Call c{op, {input, target, var}};
   Tensor v = c[2];

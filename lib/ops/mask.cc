@@ -30,7 +30,7 @@ void check_mask(const char* op, const Tensor& mask) {
         mask);
 }
 
-Tensor positions_of(const char* op, const Tensor& x, const Tensor& mask) {
+Tensor positions_of(const Op& op, const Tensor& x, const Tensor& mask) {
   const Call same_device{op, {x, mask}, Devices::exact};
   const GradMode off(false);
   return true_positions(op, contiguous(mask));
@@ -38,16 +38,16 @@ Tensor positions_of(const char* op, const Tensor& x, const Tensor& mask) {
 
 }  // namespace
 
-Tensor masked_select(const Tensor& x, const Tensor& mask) {
-  check_mask("masked_select", mask);
-  check_no_overlap("masked_select", {&x, &mask});
+Tensor masked_select(const Tensor& x, const Tensor& mask, Into into) {
+  check_mask(op::masked_select, mask);
+  check_no_overlap(op::masked_select.to(into), {&x, &mask});
   const Dims shape = broadcast_shapes(x.sizes(), mask.sizes());
-  const Tensor at = positions_of("masked_select", x, expand(mask, shape));
+  const Tensor at = positions_of(op::masked_select, x, expand(mask, shape));
   return index_select(ravel(expand(x, shape)), 0, at);
 }
 
-Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
-  check_mask("masked_scatter", mask);
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source, Into into) {
+  check_mask(op::masked_scatter, mask);
   check(x.dtype() == source.dtype(), Code::dtype,
         "masked_scatter: expected self and source to have same dtypes "
         "but got ",
@@ -57,11 +57,11 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
                      !std::equal(sizes.begin(), sizes.end(), x.sizes().begin());
   const Tensor whole = grows ? expand(x, sizes) : x;
   const Tensor wide = expand(mask, sizes);
-  const Tensor at = positions_of("masked_scatter", whole, wide);
+  const Tensor at = positions_of(op::masked_scatter, whole, wide);
   check(at.numel() <= source.numel(), Code::shape,
         "Number of elements of source < number of ones in mask: ", source.numel(), " and ",
         at.numel());
-  Call c{"masked_scatter", {whole, wide, source}, Devices::exact};
+  Call c{op::masked_scatter.to(into), {whole, wide, source}, Devices::exact};
   Tensor y = c.changeable();
   IndexTensors lists;
   const GradMode off(false);
@@ -70,7 +70,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
   if (lists.empty()) {
     if (at.numel()) run_cast(y, reshape(used, Dims{}));
   } else {
-    run_index_write("masked_scatter", kIndexSet, y, lists, used);
+    run_index_write(op::masked_scatter, kIndexSet, y, lists, used);
   }
   return c.track(std::move(y), MaskedScatterBackward{c.save(wide), Dims(source.sizes())});
 }
@@ -79,15 +79,15 @@ Tensor nonzero(const Tensor& x) {
   const GradMode off(false);
   if (x.dim() == 0) {
     const Tensor truth = ne(x, wrapped_number(int64_t{0}));
-    return flambeau::empty(Dims{true_positions("nonzero", truth).numel(), 0}, Dtype::i64,
+    return flambeau::empty(Dims{true_positions(op::nonzero, truth).numel(), 0}, Dtype::i64,
                            x.device());
   }
   // Coordinate after coordinate in memory, as torch's.
-  return transpose(stack(mask_coordinates("nonzero", x), 0), 0, 1);
+  return transpose(stack(mask_coordinates(op::nonzero, x), 0), 0, 1);
 }
 
 std::vector<Tensor> nonzero_tuple(const Tensor& condition) {
-  return mask_coordinates("nonzero", atleast_1d(condition));
+  return mask_coordinates(op::nonzero, atleast_1d(condition));
 }
 
 Tensor one_hot(const Tensor& x, int64_t num_classes) {

@@ -62,24 +62,24 @@ struct LinearBackward {
   }
 };
 
-void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
-  check(a.dtype() == b.dtype(), Code::dtype, op, ": expected ", operand_name(op, 0), " and ",
-        operand_name(op, 1), " to have the same dtype, but got: ", name_of(a.dtype()),
+void check_same_dtype(const Op& op, const Tensor& a, const Tensor& b) {
+  check(a.dtype() == b.dtype(), Code::dtype, op, ": expected ", op.operand(0), " and ",
+        op.operand(1), " to have the same dtype, but got: ", name_of(a.dtype()),
         " != ", name_of(b.dtype()), ". Convert one with .to(dtype)");
 }
 
-[[noreturn]] void fail_inner(const char* op, const Tensor& a, const Tensor& b) {
+[[noreturn]] void fail_inner(const Op& op, const Tensor& a, const Tensor& b) {
   throw Error(
       Code::shape,
       cat_text("mat1 and mat2 shapes cannot be multiplied (", a.size(-2), "x", a.size(-1), " and ",
                b.size(-2), "x", b.size(-1), ")"),
-      cat_text(op, "(", operand_name(op, 0), ": ", describe(a), ", ", operand_name(op, 1), ": ",
-               describe(b), "): the inner sizes ", a.size(-1), " and ", b.size(-2), " differ"),
+      cat_text(op, "(", op.operand(0), ": ", describe(a), ", ", op.operand(1), ": ", describe(b),
+               "): the inner sizes ", a.size(-1), " and ", b.size(-2), " differ"),
       a.size(-1) == b.size(-1) ? "transpose the second operand" : "");
 }
 
 // Both at least 2-d; batch dimensions broadcast.
-Tensor product(const char* op, const Tensor& a, const Tensor& b) {
+Tensor product(Form op, const Tensor& a, const Tensor& b) {
   Call c{op, {a, b}};
   check_same_dtype(op, c[0], c[1]);
   if (c[0].size(-1) != c[1].size(-2)) fail_inner(op, c[0], c[1]);
@@ -92,7 +92,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   return c.track(std::move(y), MatmulBackward{c.save(c[0]), c.save(c[1])});
 }
 
-Tensor add_product(const char* op, const Tensor& x, const Tensor& a, const Tensor& b, double beta,
+Tensor add_product(Form op, const Tensor& x, const Tensor& a, const Tensor& b, double beta,
                    double alpha) {
   Call c{op, {x, a, b}, Devices::exact};
   check_same_dtype(op, c[1], c[2]);
@@ -113,77 +113,78 @@ void check_dim(const char* op, const char* name, const Tensor& x, int64_t dim) {
 
 }  // namespace
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
+Tensor matmul(const Tensor& a, const Tensor& b, Into into) {
   check(a.dim() > 0 && b.dim() > 0, Code::shape,
         "matmul: both arguments need to be at least 1D, but they are ", a.dim(), "D and ", b.dim(),
         "D");
   if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
-  // Products within another shape go by another name: only the last op may write into matmul's
-  // destination. "mm" is cast by autocast as matmul is, "inner product" has been.
-  if (a.dim() == 1) return squeeze(product("mm", unsqueeze(a, 0), b), Dims{-2});
-  if (b.dim() == 1) return squeeze(product("mm", a, unsqueeze(b, 1)), Dims{-1});
+  // A product within another shape does not write into matmul's destination.
+  if (a.dim() == 1) return squeeze(product(op::mm, unsqueeze(a, 0), b), Dims{-2});
+  if (b.dim() == 1) return squeeze(product(op::mm, a, unsqueeze(b, 1)), Dims{-1});
   if (a.dim() > 2 &&
       b.dim() == 2) {  // one product instead of a batch: its gradient needs no sum over batches
     Dims sizes(a.sizes());
     sizes.back() = b.size(1);
-    if (a.size(-1) != b.size(0)) fail_inner("matmul", a, b);
-    if (a.numel() > 0) return reshape(product("mm", reshape(a, Dims{-1, a.size(-1)}), b), sizes);
+    if (a.size(-1) != b.size(0)) fail_inner(op::matmul, a, b);
+    if (a.numel() > 0) return reshape(product(op::mm, reshape(a, Dims{-1, a.size(-1)}), b), sizes);
   }
-  return product("matmul", a, b);
+  return product(op::matmul.to(into), a, b);
 }
 
-Tensor mm(const Tensor& a, const Tensor& b) {
-  check_dim("mm", "input", a, 2);
-  check_dim("mm", "mat2", b, 2);
-  return product("mm", a, b);
+Tensor mm(const Tensor& a, const Tensor& b, Into into) {
+  check_dim(op::mm, "input", a, 2);
+  check_dim(op::mm, "mat2", b, 2);
+  return product(op::mm.to(into), a, b);
 }
 
-Tensor bmm(const Tensor& a, const Tensor& b) {
-  check_dim("bmm", "batch1", a, 3);
-  check_dim("bmm", "batch2", b, 3);
+Tensor bmm(const Tensor& a, const Tensor& b, Into into) {
+  check_dim(op::bmm, "batch1", a, 3);
+  check_dim(op::bmm, "batch2", b, 3);
   check(a.size(0) == b.size(0), Code::shape, "bmm: batches of ", a.size(0), " and ", b.size(0),
         " matrices do not match");
-  return product("bmm", a, b);
+  return product(op::bmm.to(into), a, b);
 }
 
-Tensor mv(const Tensor& a, const Tensor& x) {
-  check_dim("mv", "input", a, 2);
-  check_dim("mv", "vec", x, 1);
+Tensor mv(const Tensor& a, const Tensor& x, Into into) {
+  check_dim(op::mv, "input", a, 2);
+  check_dim(op::mv, "vec", x, 1);
   check(a.size(1) == x.size(0), Code::shape, "mv: size mismatch, got input of shape ",
         ShapeText{a.sizes()}, " and vec of shape ", ShapeText{x.sizes()});
-  const Call c{"mv", {a, x}};
-  check_same_dtype("mv", c[0], c[1]);
-  return squeeze(product("inner product", c[0], unsqueeze(c[1], 1)), Dims{1});
+  const Call c{op::mv.to(into), {a, x}};
+  check_same_dtype(op::mv, c[0], c[1]);
+  return squeeze(product(op::mv, c[0], unsqueeze(c[1], 1)), Dims{1});
 }
 
-Tensor dot(const Tensor& a, const Tensor& b) {
-  check_dim("dot", "input", a, 1);
-  check_dim("dot", "tensor", b, 1);
+Tensor dot(const Tensor& a, const Tensor& b, Into into) {
+  check_dim(op::dot, "input", a, 1);
+  check_dim(op::dot, "tensor", b, 1);
   check(a.numel() == b.numel(), Code::shape, "inconsistent tensor size, expected tensor ",
         ShapeText{a.sizes()}, " and src ", ShapeText{b.sizes()},
         " to have the same number of elements");
-  const Call c{"dot", {a, b}};
-  check_same_dtype("dot", c[0], c[1]);
-  return reshape(product("inner product", unsqueeze(c[0], 0), unsqueeze(c[1], 1)), Dims{});
+  const Call c{op::dot.to(into), {a, b}};
+  check_same_dtype(op::dot, c[0], c[1]);
+  return reshape(product(op::dot, unsqueeze(c[0], 0), unsqueeze(c[1], 1)), Dims{});
 }
 
-Tensor outer(const Tensor& a, const Tensor& b) {
-  check_dim("outer", "input", a, 1);
-  check_dim("outer", "vec2", b, 1);
-  const Call c{"outer", {a, b}};
+Tensor outer(const Tensor& a, const Tensor& b, Into into) {
+  check_dim(op::outer, "input", a, 1);
+  check_dim(op::outer, "vec2", b, 1);
+  const Call c{op::outer.to(into), {a, b}};
   return mul(unsqueeze(a, 1), unsqueeze(b, 0));
 }
 
-Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha) {
-  check_dim("addmm", "mat1", a, 2);
-  check_dim("addmm", "mat2", b, 2);
-  return add_product("addmm", x, a, b, beta, alpha);
+Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha,
+             Into into) {
+  check_dim(op::addmm, "mat1", a, 2);
+  check_dim(op::addmm, "mat2", b, 2);
+  return add_product(op::addmm.to(into), x, a, b, beta, alpha);
 }
 
-Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha) {
-  check_dim("baddbmm", "batch1", a, 3);
-  check_dim("baddbmm", "batch2", b, 3);
-  return add_product("baddbmm", x, a, b, beta, alpha);
+Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha,
+               Into into) {
+  check_dim(op::baddbmm, "batch1", a, 3);
+  check_dim(op::baddbmm, "batch2", b, 3);
+  return add_product(op::baddbmm.to(into), x, a, b, beta, alpha);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -193,8 +194,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   check(weight.dim() == 2, Code::shape, "linear: weight must be 1-d or 2-d, got ", weight);
   check(x.dim() > 0, Code::shape, "linear: input must have at least 1 dimension, got ", x);
-  Call c{"linear", {x, weight, bias}, Devices::exact};
-  check_same_dtype("linear", c[0], c[1]);
+  Call c{op::linear, {x, weight, bias}, Devices::exact};
+  check_same_dtype(op::linear, c[0], c[1]);
   if (c[0].size(-1) != c[1].size(1)) {
     const std::string owner = tensor_owner ? tensor_owner(weight) : "";
     throw Error(Code::shape,
@@ -218,9 +219,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check(broadcasts_to(c[2].sizes(), flat.sizes()), Code::shape, "linear: bias of shape ",
           ShapeText{c[2].sizes()}, " does not broadcast to ", ShapeText{flat.sizes()},
           ": expected one element per row of weight ", weight);
-    run_gemm("linear", flat, rows, transposed(c[1]), {.c = &c[2]});
+    run_gemm(op::linear, flat, rows, transposed(c[1]), {.c = &c[2]});
   } else {
-    run_gemm("linear", flat, rows, transposed(c[1]));
+    run_gemm(op::linear, flat, rows, transposed(c[1]));
   }
   return c.track(std::move(y), LinearBackward{c.save(c[0]), c.save(c[1])});
 }

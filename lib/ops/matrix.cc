@@ -27,20 +27,22 @@ Tensor with_dims(const Tensor& x, size_t dims) {
 
 }  // namespace
 
-Tensor addmv(const Tensor& x, const Tensor& mat, const Tensor& vec, double beta, double alpha) {
-  check_dim("addmv", "mat", mat, 2);
-  check_dim("addmv", "vec", vec, 1);
+Tensor addmv(const Tensor& x, const Tensor& mat, const Tensor& vec, double beta, double alpha,
+             Into into) {
+  check_dim(op::addmv, "mat", mat, 2);
+  check_dim(op::addmv, "vec", vec, 1);
   check(mat.size(1) == vec.size(0), Code::shape, "size mismatch, got input (", mat.size(0),
         "), mat (", mat.size(0), "x", mat.size(1), "), vec (", vec.size(0), ")");
-  Call c{"addmv", {x, mat, vec}};
+  Call c{op::addmv.to(into), {x, mat, vec}};
   const Tensor column = unsqueeze(expand(c[0], Dims{mat.size(0)}), 1);
   return squeeze(addmm(column, c[1], unsqueeze(c[2], 1), beta, alpha), Dims{1});
 }
 
-Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha) {
-  check_dim("addr", "vec1", a, 1);
-  check_dim("addr", "vec2", b, 1);
-  Call c{"addr", {x, a, b}};
+Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha,
+            Into into) {
+  check_dim(op::addr, "vec1", a, 1);
+  check_dim(op::addr, "vec2", b, 1);
+  Call c{op::addr.to(into), {x, a, b}};
   const auto is_bool = [](const Tensor& t) { return t.dtype() == Dtype::boolean; };
   if (is_bool(c[0]) && is_bool(c[1]) && is_bool(c[2])) {  // truths stay truths
     const Tensor both = logical_and(unsqueeze(c[1], 1), c[2]);
@@ -54,20 +56,21 @@ Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta, doub
   return beta == 0 ? to_dtype(product, dtype) : add(scaled(base, beta), product);
 }
 
-Tensor addbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha) {
-  check_dim("addbmm", "batch1", a, 3);
-  check_dim("addbmm", "batch2", b, 3);
+Tensor addbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha,
+              Into into) {
+  check_dim(op::addbmm, "batch1", a, 3);
+  check_dim(op::addbmm, "batch2", b, 3);
   check(a.size(0) == b.size(0) && a.size(2) == b.size(1), Code::shape,
         "addbmm: batch1 and batch2 must have same number of batches and fitting matrices, got ", a,
         " and ", b);
-  Call c{"addbmm", {x, a, b}};
+  Call c{op::addbmm.to(into), {x, a, b}};
   const int64_t inner = a.size(0) * a.size(2);
   const Tensor left = reshape(permute(c[1], Dims{1, 0, 2}), Dims{a.size(1), inner});
   return addmm(c[0], left, reshape(c[2], Dims{inner, b.size(2)}), beta, alpha);
 }
 
-Tensor inner(const Tensor& a, const Tensor& b) {
-  const Call c{"inner", {a, b}};
+Tensor inner(const Tensor& a, const Tensor& b, Into into) {
+  const Call c{op::inner.to(into), {a, b}};
   if (a.dim() == 0 || b.dim() == 0) return mul(a, b);
   check(a.size(-1) == b.size(-1), Code::shape,
         "inner() the last dimension must match on both input tensors but got shapes ",
@@ -75,13 +78,13 @@ Tensor inner(const Tensor& a, const Tensor& b) {
   return tensordot(a, b, Dims{-1}, Dims{-1});
 }
 
-Tensor vdot(const Tensor& a, const Tensor& b) {
-  const Call c{"vdot", {a, b}};
+Tensor vdot(const Tensor& a, const Tensor& b, Into into) {
+  const Call c{op::vdot.to(into), {a, b}};
   return dot(c[0], c[1]);
 }
 
-Tensor kron(const Tensor& a, const Tensor& b) {
-  const Call c{"kron", {a, b}};
+Tensor kron(const Tensor& a, const Tensor& b, Into into) {
+  const Call c{op::kron.to(into), {a, b}};
   const size_t dims = size_t(std::max(a.dim(), b.dim()));
   const Tensor x = with_dims(a, dims), y = with_dims(b, dims);
   Dims left, right, shape;
@@ -96,8 +99,8 @@ Tensor kron(const Tensor& a, const Tensor& b) {
 }
 
 // The component i is a[i+1] b[i+2] - a[i+2] b[i+1].
-Tensor cross(const Tensor& a, const Tensor& b, std::optional<int64_t> dim) {
-  const Call c{"cross", {a, b}};
+Tensor cross(const Tensor& a, const Tensor& b, std::optional<int64_t> dim, Into into) {
+  const Call c{op::cross.to(into), {a, b}};
   check(a.dim() == b.dim(), Code::shape,
         "linalg.cross: inputs must have the same number of dimensions.");
   int64_t d = 0;
@@ -119,10 +122,10 @@ Tensor cross(const Tensor& a, const Tensor& b, std::optional<int64_t> dim) {
 }
 
 Tensor vander(const Tensor& x, std::optional<int64_t> columns, bool increasing) {
-  check_dim("vander", "x", x, 1);
+  check_dim(op::vander, "x", x, 1);
   const int64_t n = columns.value_or(x.size(0));
   check(n >= 0, Code::invalid_argument, "N must be non-negative.");
-  const Call c{"vander", {x}};
+  const Call c{op::vander, {x}};
   const Dtype dtype = is_floating(x.dtype()) ? x.dtype() : Dtype::i64;
   const Tensor parts[] = {
       ones(Dims{x.size(0), std::min<int64_t>(n, 1)}, dtype, x.device()),

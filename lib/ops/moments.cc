@@ -44,7 +44,7 @@ void check_floating(const char* text, const Tensor& x) {
         "; convert it: x.to(float32)");
 }
 
-Tensor moment(const char* op, const Tensor& input, DimsView dim, double correction, bool keepdim,
+Tensor moment(Form op, const Tensor& input, DimsView dim, double correction, bool keepdim,
               bool root) {
   check_floating("std and var only support floating point and complex dtypes.", input);
   Call c{op, {input}};
@@ -83,11 +83,11 @@ struct NormBackward {
 
 void fold_norm(const Tensor& y, const Tensor& x, const Over& over, double p) {
   const Dtype dtype = x.dtype();
-  if (p == 0) return run_fold("norm", kTruth, dtype, y, x, over.dims, {kCountTrue});
-  if (p == 1) return run_fold("norm", kNorm1, dtype, y, x, over.dims);
-  if (p == 2) return run_fold("norm", kSumSquares, dtype, y, x, over.dims, {1});
-  if (std::isinf(p)) return run_fold("norm", p > 0 ? kNormMax : kNormMin, dtype, y, x, over.dims);
-  run_fold("norm", kNormP, dtype, y, x, over.dims, {p});
+  if (p == 0) return run_fold(op::norm, kTruth, dtype, y, x, over.dims, {kCountTrue});
+  if (p == 1) return run_fold(op::norm, kNorm1, dtype, y, x, over.dims);
+  if (p == 2) return run_fold(op::norm, kSumSquares, dtype, y, x, over.dims, {1});
+  if (std::isinf(p)) return run_fold(op::norm, p > 0 ? kNormMax : kNormMin, dtype, y, x, over.dims);
+  run_fold(op::norm, kNormP, dtype, y, x, over.dims, {p});
 }
 
 struct LogsumexpBackward {
@@ -105,22 +105,22 @@ struct LogsumexpBackward {
 }  // namespace
 
 Tensor var(const Tensor& input, DimsView dim, double correction, bool keepdim) {
-  return moment("var", input, dim, correction, keepdim, false);
+  return moment(op::var, input, dim, correction, keepdim, false);
 }
 Tensor std(const Tensor& input, DimsView dim, double correction, bool keepdim) {
-  return moment("std", input, dim, correction, keepdim, true);
+  return moment(op::std, input, dim, correction, keepdim, true);
 }
 Tensor var_unbiased(const Tensor& input, DimsView dim, bool unbiased, bool keepdim) {
-  return moment("var", input, dim, unbiased, keepdim, false);
+  return moment(op::var, input, dim, unbiased, keepdim, false);
 }
 Tensor std_unbiased(const Tensor& input, DimsView dim, bool unbiased, bool keepdim) {
-  return moment("std", input, dim, unbiased, keepdim, true);
+  return moment(op::std, input, dim, unbiased, keepdim, true);
 }
 
 Tensor norm(const Tensor& input, double p, DimsView dim, bool keepdim, Dtype dtype) {
   check_floating("linalg.vector_norm: Expected a floating point or complex tensor as input.",
                  input);
-  Call c{"norm", {input}};
+  Call c{op::norm, {input}};
   if (dtype != Dtype::none) c.convert(0, dtype);
   const Over over(c[0], dim, keepdim);
   if (std::isinf(p) && over.count == 0) {
@@ -134,11 +134,11 @@ Tensor norm(const Tensor& input, double p, DimsView dim, bool keepdim, Dtype dty
 }
 
 Tensor logsumexp(const Tensor& input, DimsView dim, bool keepdim) {
-  Call c{"logsumexp", {input}};
+  Call c{op::logsumexp, {input}};
   float_operands(c);
   const Over over(c[0], dim, keepdim);
   Tensor y = c.output(over.sizes, c[0].dtype());
-  run_logsumexp("logsumexp", y, c[0], over.dims);
+  run_logsumexp(op::logsumexp, y, c[0], over.dims);
   LogsumexpBackward gradient{c.save(c[0]), c.save_output(y), over.kept};
   return c.track(std::move(y), std::move(gradient));
 }

@@ -88,7 +88,7 @@ void check_channel(const char* what, const Tensor& t, const Tensor& x) {
 // What a running statistic becomes; it is written when nothing can fail any more.
 Tensor moved(const Tensor& running, const Tensor& batch, double momentum) {
   if (!running) return running;
-  check_into(running, "batch_norm", Into::inplace);
+  check_writable(running, op::batch_norm, Destination::inplace);
   const Tensor now = reshape(to_dtype(batch, running.dtype()), running.sizes());
   return lerp(running, now, num(momentum));
 }
@@ -117,9 +117,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   }
   {
     const Call same_device{
-        "batch_norm", {x, running_mean, running_var, weight, bias}, Devices::exact};
+        op::batch_norm, {x, running_mean, running_var, weight, bias}, Devices::exact};
   }
-  Call c{"batch_norm", {x, weight, bias}};
+  Call c{op::batch_norm, {x, weight, bias}};
   const Dtype dtype = statistics_dtype(x.dtype());
   Dims stat_sizes(size_t(x.dim()), 1);
   stat_sizes[1] = x.size(1);
@@ -129,8 +129,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
     const Dims over = all_but_channel(x.dim());
     mu = flambeau::empty(stat_sizes, dtype, x.device());
     var = flambeau::empty(stat_sizes, dtype, x.device());
-    run_fold("batch_norm", kMean, x.dtype(), mu, x, over);
-    run_var("batch_norm", var, x, over, 0, false);
+    run_fold(op::batch_norm, kMean, x.dtype(), mu, x, over);
+    run_var(op::batch_norm, var, x, over, 0, false);
     const double unbiased = double(per_channel) / double(per_channel - 1);
     new_mean = moved(running_mean, mu, momentum);
     new_var = moved(running_var, mul(var, num(unbiased)), momentum);
@@ -176,7 +176,7 @@ struct LayerNormBackward {
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
     Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
     Tensor hat = wanted(1) ? flambeau::empty(flat, dy.dtype(), dy.device()) : Tensor();
-    run_row("layer_norm", kLayerNormBackward, dy.dtype(), 1,
+    run_row(op::layer_norm, kLayerNormBackward, dy.dtype(), 1,
             {out_row(dx), out_row(hat), row(dy2), row(x2), each(mu), each(r), shared(w1)});
     const int64_t first = 0;
     Tensors g(3);
@@ -218,13 +218,13 @@ struct LayerNormBackward {
 
 Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
-  check_normalized("layer_norm", x, normalized_shape, {&weight, &bias});
-  Call c{"layer_norm", {x, weight, bias}, Devices::exact};
+  check_normalized(op::layer_norm, x, normalized_shape, {&weight, &bias});
+  Call c{op::layer_norm, {x, weight, bias}, Devices::exact};
   for (size_t i : {size_t(1), size_t(2)}) {  // torch: halves may have weights in f32
     if (!c[i].defined()) continue;
     if (is_half(c[0].dtype()) && c[i].dtype() == Dtype::f32) c.convert(i, c[0].dtype());
     check(c[i].dtype() == c[0].dtype(), Code::dtype, "layer_norm: input is ", c[0], ", ",
-          operand_name("layer_norm", i), " is ", c[i], "; convert one with .to(dtype)");
+          op::layer_norm.operand(i), " is ", c[i], "; convert one with .to(dtype)");
   }
   if (has_wider(c)) {  // computed in f32, rounded once
     const auto wide = [&](size_t i) { return c[i] ? to_dtype(c[i], Dtype::f32) : Tensor(); };
@@ -241,7 +241,7 @@ Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weig
   const Tensor y2 = alias(y, flat, contiguous_strides(flat), y.offset());
   const Tensor w1 = c[1] ? contiguous(reshape(c[1], Dims{n})) : Tensor(),
                b1 = c[2] ? contiguous(reshape(c[2], Dims{n})) : Tensor();
-  run_row("layer_norm", kLayerNorm, c[0].dtype(), 1,
+  run_row(op::layer_norm, kLayerNorm, c[0].dtype(), 1,
           {out_row(y2), out_each(mean), out_each(rstd), row(x2), shared(w1), shared(b1)}, {eps});
   return c.track(std::move(y),
                  LayerNormBackward{c.save(c[0]), c.save(c[1]), c.save(mean), c.save(rstd), rows, n,

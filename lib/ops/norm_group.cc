@@ -59,9 +59,9 @@ Tensor grouped(const Tensor& x, int64_t num_groups, const Tensor& weight, const 
   check(x.size(1) > 0, Code::shape, "Expected number of channels to be greater than 0, got 0");
   const int64_t spatial = numel_of(x.sizes().subspan(2));
   check(spatial > 0, Code::shape, "Expected HxW to be greater than 0, got 0");
-  check_channel("group_norm", "weight", weight, x);
-  check_channel("group_norm", "bias", bias, x);
-  const Call c{"group_norm", {x, weight, bias}};
+  check_channel(op::group_norm, "weight", weight, x);
+  check_channel(op::group_norm, "bias", bias, x);
+  const Call c{op::group_norm, {x, weight, bias}};
   const Tensor& in = c[0];
   const int64_t n = in.size(0), per_group = n ? in.numel() / (n * num_groups) : 0;
   if (in.numel() == 0) return affine(clone(in), c[1], c[2]);
@@ -84,9 +84,9 @@ Tensor instance_norm(const Tensor& x, const Tensor& running_mean, const Tensor& 
   check(use_input_stats || (running_mean && running_var), Code::invalid_argument,
         "Expected running_mean and running_var to be defined when use_input_stats is false");
   for (const Tensor* t : {&running_mean, &running_var, &weight, &bias}) {
-    check_channel("instance_norm", "statistics, weight and bias", *t, x);
+    check_channel(op::instance_norm, "statistics, weight and bias", *t, x);
   }
-  const Call c{"instance_norm", {x, running_mean, running_var, weight, bias}};
+  const Call c{op::instance_norm, {x, running_mean, running_var, weight, bias}};
   const int64_t n = x.size(0), channels = x.size(1);
   check(!use_input_stats || x.numel() == 0 || x.numel() / (n * channels) > 1, Code::shape,
         "Expected more than 1 spatial element when training, got input size ",
@@ -121,7 +121,7 @@ Tensor local_response_norm(const Tensor& x, int64_t size, double alpha, double b
   return div(x, pow(add(mul(near, num(alpha)), num(k)), num(beta)));
 }
 
-Tensor normalize(const Tensor& x, double p, DimsView dim, double eps) {
+Tensor normalize(const Tensor& x, double p, DimsView dim, double eps, Into) {
   const int64_t one = 1;
   const Tensor length = norm(x, p, dim.empty() ? DimsView(&one, 1) : dim, true);
   return div(x, clamp_min(length, num(eps)));

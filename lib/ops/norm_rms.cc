@@ -28,7 +28,7 @@ struct RmsNormBackward {
     const Tensor w1 = w ? contiguous(reshape(w, Dims{n})) : w;
     Tensor dx = flambeau::empty(flat, dy.dtype(), dy.device());
     Tensor hat = wanted(1) ? flambeau::empty(flat, dy.dtype(), dy.device()) : Tensor();
-    run_row("rms_norm", kRmsNormBackward, dy.dtype(), 1,
+    run_row(op::rms_norm, kRmsNormBackward, dy.dtype(), 1,
             {out_row(dx), out_row(hat), row(dy2), row(x2), each(r), shared(w1)});
     return {reshape(dx, input.sizes()), of_weight(hat)};
   }
@@ -56,10 +56,10 @@ struct RmsNormBackward {
 
 Tensor rms_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight,
                 std::optional<double> eps) {
-  check_normalized("rms_norm", x, normalized_shape, {&weight});
+  check_normalized(op::rms_norm, x, normalized_shape, {&weight});
   check(is_floating(x.dtype()), Code::dtype, "\"rms_norm\" not implemented for '",
         name_of(x.dtype()), "'");
-  Call c{"rms_norm", {x, weight}};
+  Call c{op::rms_norm, {x, weight}};
   if (c[1]) c.convert(1, c[0].dtype());
   const Dtype dtype = c[0].dtype(), wide = dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
   const double own = wide == Dtype::f64 ? std::numeric_limits<double>::epsilon()
@@ -73,7 +73,7 @@ Tensor rms_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight
   Tensor y = c.output(c[0].sizes(), dtype);
   const Tensor y2 = alias(y, flat, contiguous_strides(flat), y.offset());
   const double added = eps.value_or(own);
-  run_row("rms_norm", kRmsNorm, dtype, 1, {out_row(y2), out_each(rstd), row(x2), shared(w1)},
+  run_row(op::rms_norm, kRmsNorm, dtype, 1, {out_row(y2), out_each(rstd), row(x2), shared(w1)},
           {added});
   return c.track(std::move(y),
                  RmsNormBackward{c.save(c[0]), c.save(c[1]), c.save(rstd), rows, n, added});

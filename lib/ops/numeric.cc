@@ -10,7 +10,7 @@ namespace {
 
 using T = const Tensor&;
 
-Tensor divisor(const char* op, T input, T other, bool multiple) {
+Tensor divisor(Form op, T input, T other, bool multiple) {
   Call c{op, {input, other}};
   c.promote();
   return c.constant(c.map(kDivisor, {c[0], c[1]}, {double(multiple)}));
@@ -26,11 +26,11 @@ struct FrexpBackward {
 
 }  // namespace
 
-Tensor gcd(T input, T other) { return divisor("gcd", input, other, false); }
-Tensor lcm(T input, T other) { return divisor("lcm", input, other, true); }
+Tensor gcd(T input, T other, Into into) { return divisor(op::gcd.to(into), input, other, false); }
+Tensor lcm(T input, T other, Into into) { return divisor(op::lcm.to(into), input, other, true); }
 
-Tensor nextafter(T input, T other) {
-  Call c{"nextafter", {input, other}};
+Tensor nextafter(T input, T other, Into into) {
+  Call c{op::nextafter.to(into), {input, other}};
   const Dtype dtype = c.promote();
   const double units = dtype == Dtype::bf16 ? 65536 : dtype == Dtype::f16 ? 8192 : 1;
   const double least = dtype == Dtype::f16 ? 0x1p-24 : 0;
@@ -40,7 +40,7 @@ Tensor nextafter(T input, T other) {
 std::tuple<Tensor, Tensor> frexp(T input) {
   check(is_floating(input.dtype()), Code::dtype,
         "torch.frexp() only supports floating-point dtypes, got ", input);
-  Call c{"frexp", {input}};
+  Call c{op::frexp, {input}};
   Tensor ys[] = {c.map(kFrexp, {c[0]}, {0.0}), {}};
   {
     const GradMode off(false);

@@ -8,16 +8,8 @@
 
 namespace flambeau {
 
-struct Into;
-
 // Records an in-place write to t, whose new history is `node`.
 void rebase_history(const Tensor& t, Ref<Node> node);
-// Checks (and for out forms resizes) an in-place or out destination for a result of that shape,
-// dtype and device.
-void prepare_target(Into& into, DimsView sizes, Dtype dtype, Device device);
-
-// The header's name of an op's i-th tensor operand, for error texts.
-std::string operand_name(const char* op, size_t i);
 // "parameter weight of \"net.0\" (Linear)", where the tensor belongs to a module; set by lib/nn.
 extern std::string (*tensor_owner)(const Tensor&);
 

@@ -8,6 +8,8 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kConstantPadNdOp{"constant_pad_nd"};
+
 struct Sides {
   int64_t before, after;
 };
@@ -42,7 +44,7 @@ struct ConstantPadBackward {
 };
 
 Tensor constant_pad(const Tensor& x, const SmallVector<Sides, 8>& sides, double value) {
-  Call c{"constant_pad_nd", {x}};
+  Call c{kConstantPadNdOp, {x}};
   Dims sizes(x.sizes());
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] += sides[d].before + sides[d].after;
   Tensor y = c.output(sizes, x.dtype(), is_channels_last(x));

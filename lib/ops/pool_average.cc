@@ -8,9 +8,11 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kAvgPoolBackwardOp{"avg_pool_backward"};
+
 // Windows of given sizes, or (without) those that make the result have a given size.
 struct AveragePool {
-  const char* op;
+  const Op& op;
   std::optional<PoolParams> params;
   bool channels_last = false;  // how results lie, gradients too
 };
@@ -34,7 +36,7 @@ struct AveragePoolBackward {
 };
 
 Tensor average_backward(const Tensor& dy, DimsView sizes, const AveragePool& a) {
-  Call c{"avg_pool_backward", {dy}};
+  Call c{kAvgPoolBackwardOp, {dy}};
   Tensor dx = empty_image(sizes, dy.dtype(), dy.device(), a.channels_last);
   if (a.params) {
     run_avg_pool_backward(a.op, dx, c[0], *a.params);
@@ -94,43 +96,44 @@ Tensor power_pool(const Windows& w, const Tensor& x, double p, DimsView kernel_s
 
 Tensor avg_pool1d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
                   bool ceil_mode, bool count_include_pad) {
-  return pool({"avg_pool1d", 1}, x, kernel_size, stride, padding, ceil_mode, count_include_pad, {});
+  return pool({op::avg_pool1d, 1}, x, kernel_size, stride, padding, ceil_mode, count_include_pad,
+              {});
 }
 
 Tensor avg_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
                   bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
-  return pool({"avg_pool2d", 2}, x, kernel_size, stride, padding, ceil_mode, count_include_pad,
+  return pool({op::avg_pool2d, 2}, x, kernel_size, stride, padding, ceil_mode, count_include_pad,
               divisor_override);
 }
 
 Tensor avg_pool3d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
                   bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
-  return pool({"avg_pool3d", 3}, x, kernel_size, stride, padding, ceil_mode, count_include_pad,
+  return pool({op::avg_pool3d, 3}, x, kernel_size, stride, padding, ceil_mode, count_include_pad,
               divisor_override);
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& x, DimsView output_size) {
-  return adaptive({"adaptive_avg_pool1d", 1}, x, output_size);
+  return adaptive({op::adaptive_avg_pool1d, 1}, x, output_size);
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& x, DimsView output_size) {
-  return adaptive({"adaptive_avg_pool2d", 2}, x, output_size);
+  return adaptive({op::adaptive_avg_pool2d, 2}, x, output_size);
 }
 
 Tensor adaptive_avg_pool3d(const Tensor& x, DimsView output_size) {
-  return adaptive({"adaptive_avg_pool3d", 3}, x, output_size);
+  return adaptive({op::adaptive_avg_pool3d, 3}, x, output_size);
 }
 
 Tensor lp_pool1d(const Tensor& x, double p, DimsView kernel_size, DimsView stride, bool ceil_mode) {
-  return power_pool({"avg_pool1d", 1}, x, p, kernel_size, stride, ceil_mode);
+  return power_pool({op::avg_pool1d, 1}, x, p, kernel_size, stride, ceil_mode);
 }
 
 Tensor lp_pool2d(const Tensor& x, double p, DimsView kernel_size, DimsView stride, bool ceil_mode) {
-  return power_pool({"avg_pool2d", 2}, x, p, kernel_size, stride, ceil_mode);
+  return power_pool({op::avg_pool2d, 2}, x, p, kernel_size, stride, ceil_mode);
 }
 
 Tensor lp_pool3d(const Tensor& x, double p, DimsView kernel_size, DimsView stride, bool ceil_mode) {
-  return power_pool({"avg_pool3d", 3}, x, p, kernel_size, stride, ceil_mode);
+  return power_pool({op::avg_pool3d, 3}, x, p, kernel_size, stride, ceil_mode);
 }
 
 }  // namespace flambeau::ops

@@ -102,12 +102,12 @@ Two pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView outpu
 
 Two fractional_max_pool2d(const Tensor& x, DimsView kernel_size, DimsView output_size,
                           const Tensor& random_samples) {
-  return pool({"fractional_max_pool2d", 2}, x, kernel_size, output_size, random_samples);
+  return pool({op::fractional_max_pool2d, 2}, x, kernel_size, output_size, random_samples);
 }
 
 Two fractional_max_pool3d(const Tensor& x, DimsView kernel_size, DimsView output_size,
                           const Tensor& random_samples) {
-  return pool({"fractional_max_pool3d", 3}, x, kernel_size, output_size, random_samples);
+  return pool({op::fractional_max_pool3d, 3}, x, kernel_size, output_size, random_samples);
 }
 
 }  // namespace flambeau::ops

@@ -8,11 +8,13 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kMaxPoolBackwardOp{"max_pool_backward"};
+
 using Two = std::tuple<Tensor, Tensor>;
 
 // Windows of given sizes, or (without) those that make the result have a given size.
 struct MaxPool {
-  const char* op;
+  const Op& op;
   std::optional<PoolParams> params;
   bool channels_last = false;  // how results lie, gradients too
 };
@@ -29,7 +31,7 @@ struct MaxBackwardBackward {
 };
 
 Tensor max_backward(const Tensor& dy, const Tensor& indices, DimsView sizes, const MaxPool& m) {
-  Call c{"max_pool_backward", {dy}};
+  Call c{kMaxPoolBackwardOp, {dy}};
   Tensor dx = empty_image(sizes, dy.dtype(), dy.device(), m.channels_last);
   if (m.params) {
     run_max_pool_backward(m.op, dx, c[0], indices, *m.params);
@@ -106,19 +108,19 @@ Tensor unpool(const Windows& w, const Tensor& x, const Tensor& indices, DimsView
 
 Two max_pool1d_with_indices(const Tensor& x, DimsView kernel_size, DimsView stride,
                             DimsView padding, DimsView dilation, bool ceil_mode) {
-  const Windows w{"max_pool1d", 1};
+  const Windows w{op::max_pool1d, 1};
   return pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode));
 }
 
 Two max_pool2d_with_indices(const Tensor& x, DimsView kernel_size, DimsView stride,
                             DimsView padding, DimsView dilation, bool ceil_mode) {
-  const Windows w{"max_pool2d", 2};
+  const Windows w{op::max_pool2d, 2};
   return pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode));
 }
 
 Two max_pool3d_with_indices(const Tensor& x, DimsView kernel_size, DimsView stride,
                             DimsView padding, DimsView dilation, bool ceil_mode) {
-  const Windows w{"max_pool3d_with_indices", 3};
+  const Windows w{op::max_pool3d_with_indices, 3};
   return pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode));
 }
 
@@ -134,32 +136,32 @@ Tensor max_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsVi
 
 Tensor max_pool3d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
                   DimsView dilation, bool ceil_mode) {
-  const Windows w{"max_pool3d", 3};
+  const Windows w{op::max_pool3d, 3};
   return std::get<0>(pool(w, x, w.params(kernel_size, stride, padding, dilation, ceil_mode)));
 }
 
 Two adaptive_max_pool1d(const Tensor& x, DimsView output_size) {
-  return adaptive({"adaptive_max_pool1d", 1}, x, output_size);
+  return adaptive({op::adaptive_max_pool1d, 1}, x, output_size);
 }
 
 Two adaptive_max_pool2d(const Tensor& x, DimsView output_size) {
-  return adaptive({"adaptive_max_pool2d", 2}, x, output_size);
+  return adaptive({op::adaptive_max_pool2d, 2}, x, output_size);
 }
 
 Two adaptive_max_pool3d(const Tensor& x, DimsView output_size) {
-  return adaptive({"adaptive_max_pool3d", 3}, x, output_size);
+  return adaptive({op::adaptive_max_pool3d, 3}, x, output_size);
 }
 
 Tensor max_unpool1d(const Tensor& x, const Tensor& indices, DimsView output_size) {
-  return unpool({"max_unpool1d", 1}, x, indices, output_size);
+  return unpool({op::max_unpool1d, 1}, x, indices, output_size);
 }
 
 Tensor max_unpool2d(const Tensor& x, const Tensor& indices, DimsView output_size) {
-  return unpool({"max_unpool2d", 2}, x, indices, output_size);
+  return unpool({op::max_unpool2d, 2}, x, indices, output_size);
 }
 
 Tensor max_unpool3d(const Tensor& x, const Tensor& indices, DimsView output_size) {
-  return unpool({"max_unpool3d", 3}, x, indices, output_size);
+  return unpool({op::max_unpool3d, 3}, x, indices, output_size);
 }
 
 }  // namespace flambeau::ops

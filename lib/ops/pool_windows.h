@@ -8,7 +8,7 @@
 namespace flambeau::ops {
 
 struct Windows {
-  const char* op;
+  const Op& op;
   size_t spatial;
 
   Dims each(const char* what, DimsView v, DimsView fallback, int64_t least) const {

@@ -45,7 +45,7 @@ template <Name N> struct IncompleteGammaBackward {
 };
 
 template <class Backward, class... More>
-Tensor of_pair(const char* op, OfPair which, T a, T b, More... more) {
+Tensor of_pair(Form op, OfPair which, T a, T b, More... more) {
   Call c{op, {a, b}};
   float_operands(c);
   Backward gradient{c.save(c[0]), c.save(c[1]), more...};
@@ -54,42 +54,42 @@ Tensor of_pair(const char* op, OfPair which, T a, T b, More... more) {
 
 }  // namespace
 
-Tensor ndtr(T input) {
+Tensor ndtr(T input, Into into) {
   return from_input<"SpecialNdtrBackward0">(
-      "ndtr", kNormalFunction, input,
+      op::ndtr.to(into), kNormalFunction, input,
       [](T dy, T x) { return mul(dy, mul(exp(mul(mul(x, x), num(-0.5))), num(1 / kRootOfTwoPi))); },
       {number_of(Normal::below)});
 }
 
-Tensor ndtri(T input) {
+Tensor ndtri(T input, Into into) {
   return from_result<"SpecialNdtriBackward0">(
-      "ndtri", kNormalFunction, input,
+      op::ndtri.to(into), kNormalFunction, input,
       [](T dy, T y) { return mul(dy, mul(exp(mul(mul(y, y), num(0.5))), num(kRootOfTwoPi))); },
       {number_of(Normal::quantile)});
 }
 
-Tensor log_ndtr(T input) {
+Tensor log_ndtr(T input, Into into) {
   return from_input<"SpecialLogNdtrBackward0">(
-      "log_ndtr", kNormalFunction, input,
+      op::log_ndtr.to(into), kNormalFunction, input,
       [](T dy, T x) { return mul(div(dy, erfcx(mul(x, num(-M_SQRT1_2)))), num(2 / kRootOfTwoPi)); },
       {number_of(Normal::log_below)});
 }
 
-Tensor erfcx(T input) {
+Tensor erfcx(T input, Into into) {
   return from_input<"SpecialErfcxBackward0">(
-      "erfcx", kNormalFunction, input,
+      op::erfcx.to(into), kNormalFunction, input,
       [](T dy, T x) { return mul(dy, sub(mul(mul(x, erfcx(x)), num(2.0)), num(M_2_SQRTPI))); },
       {number_of(Normal::erfcx)});
 }
 
-Tensor entr(T input) {
+Tensor entr(T input, Into into) {
   return from_input<"SpecialEntrBackward0">(
-      "entr", kNormalFunction, input, [](T dy, T x) { return neg(mul(dy, one_plus(log(x)))); },
-      {number_of(Normal::entropy)});
+      op::entr.to(into), kNormalFunction, input,
+      [](T dy, T x) { return neg(mul(dy, one_plus(log(x)))); }, {number_of(Normal::entropy)});
 }
 
-Tensor xlog1py(T input, T other) {
-  Call c{"xlog1py", {input, other}};
+Tensor xlog1py(T input, T other, Into into) {
+  Call c{op::xlog1py.to(into), {input, other}};
   float_operands(c);
   // Only where the logarithm is infinite: elsewhere it is the slope, at 0 too.
   const Tensor ends = logical_or(le(c[1], num(-1.0)), eq(c[1], num(double(INFINITY))));
@@ -97,22 +97,24 @@ Tensor xlog1py(T input, T other) {
   return drop_where(zero, mul(kept_operand(c, 0), log1p(drop_where(zero, c[1]))));
 }
 
-Tensor zeta(T input, T other) { return of_pair<ZetaBackward>("zeta", OfPair::zeta, input, other); }
-
-Tensor igamma(T input, T other) {
-  return of_pair<IncompleteGammaBackward<"IgammaBackward0">>("igamma", OfPair::gamma_below, input,
-                                                             other, 1.0);
-}
-Tensor igammac(T input, T other) {
-  return of_pair<IncompleteGammaBackward<"IgammacBackward0">>("igammac", OfPair::gamma_above, input,
-                                                              other, -1.0);
+Tensor zeta(T input, T other, Into into) {
+  return of_pair<ZetaBackward>(op::zeta.to(into), OfPair::zeta, input, other);
 }
 
-Tensor mvlgamma(T input, int64_t p) {
+Tensor igamma(T input, T other, Into into) {
+  return of_pair<IncompleteGammaBackward<"IgammaBackward0">>(
+      op::igamma.to(into), OfPair::gamma_below, input, other, 1.0);
+}
+Tensor igammac(T input, T other, Into into) {
+  return of_pair<IncompleteGammaBackward<"IgammacBackward0">>(
+      op::igammac.to(into), OfPair::gamma_above, input, other, -1.0);
+}
+
+Tensor mvlgamma(T input, int64_t p, Into into) {
   check(p >= 1, Code::invalid_argument, "p has to be greater than or equal to 1, got ", p);
   check(input.dtype() != Dtype::boolean, Code::dtype,
         "mvlgamma: The input tensor may not be a boolean tensor.");
-  Call c{"mvlgamma", {input}};
+  Call c{op::mvlgamma.to(into), {input}};
   float_operands(c);
   const Tensor halves =
       arange(num(0.5 - 0.5 * double(p)), num(0.25), num(0.5), c[0].dtype(), c[0].device());

@@ -49,7 +49,7 @@ Tensor at_ranks(const Tensor& line, const Tensor& ranks, int32_t interpolation) 
               gather(line, -1, to_dtype(ceil(ranks), Dtype::i64)), to_dtype(weight, line.dtype()));
 }
 
-Tensor quantile_of(const char* op, const Tensor& input, const Tensor& q, std::optional<int64_t> dim,
+Tensor quantile_of(Form op, const Tensor& input, const Tensor& q, std::optional<int64_t> dim,
                    bool keepdim, int32_t interpolation, bool skip_nan) {
   Call c{op, {input, q}};
   const Tensor& x = c[0];
@@ -93,13 +93,13 @@ Tensor quantile_of(const char* op, const Tensor& input, const Tensor& q, std::op
 }  // namespace
 
 Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                int32_t interpolation) {
-  return quantile_of("quantile", x, q, dim, keepdim, interpolation, false);
+                int32_t interpolation, Into into) {
+  return quantile_of(op::quantile.to(into), x, q, dim, keepdim, interpolation, false);
 }
 
 Tensor nanquantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                   int32_t interpolation) {
-  return quantile_of("nanquantile", x, q, dim, keepdim, interpolation, true);
+                   int32_t interpolation, Into into) {
+  return quantile_of(op::nanquantile.to(into), x, q, dim, keepdim, interpolation, true);
 }
 
 }  // namespace flambeau::ops

@@ -16,6 +16,13 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr Op kCauchyOp{"cauchy"};
+constexpr Op kExponentialOp{"exponential"};
+constexpr Op kGeometricOp{"geometric"};
+constexpr Op kLogNormalOp{"log_normal"};
+constexpr Op kRandomOp{"random"};
+constexpr Op kUniformOp{"uniform"};
+
 RandomState next_state(const char* op, Generator* given, Device device) {
   if (given && given->device != device) {
     check(given->device.type == device.type, Code::device_mismatch, op, ": expected a '",
@@ -65,11 +72,10 @@ Tensor fresh(const char* op, const Kernel& k, DimsView size, Generator* g, Dtype
   return finished(std::move(t), requires_grad);
 }
 
-Tensor fill_random(const char* op, const Kernel& k, const Tensor& x, Generator* g,
+Tensor fill_random(const Op& op, const Kernel& k, const Tensor& x, Generator* g,
                    std::initializer_list<double> params, const RandomExtra& extra = {}) {
-  check_into(x, op, Into::inplace);
-  Into scope(x, op, Into::inplace);
-  Call c{op, {x}};
+  Destination to(x, op, Destination::inplace);
+  Call c{op.to(to), {x}};
   const RandomState state = next_state(op, g, x.device());
   const Tensor& target = c.write_target();
   if (target.is_contiguous()) {
@@ -83,11 +89,10 @@ Tensor fill_random(const char* op, const Kernel& k, const Tensor& x, Generator* 
 }
 
 // What a formula makes of uniform or normal numbers, in f32 or f64.
-template <class F> Tensor fill_made(const char* op, const Kernel& k, const Tensor& x, Generator* g,
+template <class F> Tensor fill_made(const Op& op, const Kernel& k, const Tensor& x, Generator* g,
                                     std::initializer_list<double> params, F formula) {
-  check_into(x, op, Into::inplace);
-  Into scope(x, op, Into::inplace);
-  Call c{op, {x}};
+  Destination to(x, op, Destination::inplace);
+  Call c{op.to(to), {x}};
   const Dtype work = x.dtype() == Dtype::f16 || x.dtype() == Dtype::bf16 ? Dtype::f32
                      : is_floating(x.dtype())                            ? x.dtype()
                                                                          : Dtype::f64;
@@ -119,11 +124,11 @@ struct DrawBackward {
   }
 };
 
-Tensor drop(const Tensor& x, RandomState state, double p) {
-  Call c{"dropout", {x}};
+Tensor drop(const Tensor& x, RandomState state, double p, Into into = {}) {
+  Call c{op::dropout.to(into), {x}};
   const Tensor dense = x.is_contiguous() ? x : contiguous(detach(x));
   Tensor y = c.output(x.sizes(), x.dtype());
-  run_random("dropout", kDropout, y, state, {p}, {.input = dense});
+  run_random(op::dropout, kDropout, y, state, {p}, {.input = dense});
   return c.track(std::move(y), DropoutBackward{state, p});
 }
 
@@ -132,27 +137,27 @@ Tensors DropoutBackward::operator()(const Tensor& dy) const { return {drop(dy, s
 }  // namespace
 
 Tensor rand(DimsView size, Generator* g, Dtype dtype, Device device, bool requires_grad) {
-  check_floating("rand", dtype_or_default(dtype));
-  return fresh("rand", kUniform, size, g, dtype, device, requires_grad, {0, 1});
+  check_floating(op::rand, dtype_or_default(dtype));
+  return fresh(op::rand, kUniform, size, g, dtype, device, requires_grad, {0, 1});
 }
 
 Tensor randn(DimsView size, Generator* g, Dtype dtype, Device device, bool requires_grad) {
-  check_floating("randn", dtype_or_default(dtype));
-  return fresh("randn", kNormal, size, g, dtype, device, requires_grad, {0, 1});
+  check_floating(op::randn, dtype_or_default(dtype));
+  return fresh(op::randn, kNormal, size, g, dtype, device, requires_grad, {0, 1});
 }
 
 Tensor randint(int64_t low, int64_t high, DimsView size, Generator* g, Dtype dtype, Device device,
                bool requires_grad) {
   if (dtype == Dtype::none) dtype = Dtype::i64;
-  check_bounds("randint", dtype, low, high);
-  return fresh("randint", kRandint, size, g, dtype, device, requires_grad, {},
+  check_bounds(op::randint, dtype, low, high);
+  return fresh(op::randint, kRandint, size, g, dtype, device, requires_grad, {},
                {.low = low, .high = high});
 }
 
 Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requires_grad) {
   check(n >= 0, Code::invalid_argument, "n must be non-negative, got ", n);
   const Device where = resolve(device_or_default(device));
-  const Tensor t = random_permutation(n, next_state("randperm", g, where));
+  const Tensor t = random_permutation(n, next_state(op::randperm, g, where));
   return finished(to(t, where, dtype == Dtype::none ? Dtype::i64 : dtype), requires_grad);
 }
 
@@ -167,37 +172,37 @@ Tensor randn_like(const Tensor& x, Dtype dtype, Device device, bool requires_gra
 }
 
 Tensor uniform_(const Tensor& x, double from, double to, Generator* g) {
-  check_floating("uniform_", x.dtype());
+  check_floating(op::uniform_, x.dtype());
   check(from <= to, Code::invalid_argument,
         "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
-  return fill_random("uniform", kUniform, x, g, {from, to});
+  return fill_random(kUniformOp, kUniform, x, g, {from, to});
 }
 
 Tensor normal_(const Tensor& x, double mean, double std, Generator* g) {
-  check_floating("normal_", x.dtype());
+  check_floating(op::normal_, x.dtype());
   check(std >= 0, Code::invalid_argument, "normal expects std >= 0.0, but found std ", std);
-  return fill_random("normal", kNormal, x, g, {mean, std});
+  return fill_random(op::normal, kNormal, x, g, {mean, std});
 }
 
 Tensor exponential_(const Tensor& x, double lambd, Generator* g) {
-  check_floating("exponential_", x.dtype());
+  check_floating(op::exponential_, x.dtype());
   check(lambd > 0, Code::invalid_argument,
         "exponential_ expects lambda > 0.0, but found lambda=", lambd);
-  return fill_random("exponential", kExponential, x, g, {lambd});
+  return fill_random(kExponentialOp, kExponential, x, g, {lambd});
 }
 
 Tensor cauchy_(const Tensor& x, double median, double sigma, Generator* g) {
-  check_floating("cauchy_", x.dtype());
+  check_floating(op::cauchy_, x.dtype());
   check(sigma > 0, Code::invalid_argument, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  return fill_made("cauchy", kUniform, x, g, {-0.5, 0.5}, [=](const Tensor& u) {
+  return fill_made(kCauchyOp, kUniform, x, g, {-0.5, 0.5}, [=](const Tensor& u) {
     return add(mul(tan(mul(u, num(M_PI))), num(sigma)), num(median));
   });
 }
 
 Tensor log_normal_(const Tensor& x, double mean, double std, Generator* g) {
-  check_floating("log_normal_", x.dtype());
+  check_floating(op::log_normal_, x.dtype());
   check(std > 0, Code::invalid_argument, "log_normal_ expects std > 0.0, but found std=", std);
-  return fill_made("log_normal", kNormal, x, g, {mean, std},
+  return fill_made(kLogNormalOp, kNormal, x, g, {mean, std},
                    [](const Tensor& z) { return exp(z); });
 }
 
@@ -205,39 +210,39 @@ Tensor geometric_(const Tensor& x, double p, Generator* g) {
   check(x.dtype() != Dtype::boolean, Code::dtype, "\"geometric_\" not implemented for 'bool'");
   check(p > 0 && p < 1, Code::invalid_argument,
         "geometric_ expects p to be in (0, 1), but got p=", p);
-  return fill_made("geometric", kUniform, x, g, {0, 1}, [=](const Tensor& u) {
+  return fill_made(kGeometricOp, kUniform, x, g, {0, 1}, [=](const Tensor& u) {
     const Tensor trials = ceil(mul(log1p(neg(u)), num(1 / std::log1p(-p))));
     return clamp_min(trials, num(int64_t{1}));
   });
 }
 
 Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator* g) {
-  check_bounds("random_", x.dtype(), from, to);
-  return fill_random("random", kRandint, x, g, {}, {.low = from, .high = to});
+  check_bounds(op::random_, x.dtype(), from, to);
+  return fill_random(kRandomOp, kRandint, x, g, {}, {.low = from, .high = to});
 }
 
 Tensor bernoulli_(const Tensor& x, double p, Generator* g) {
   check(p >= 0 && p <= 1, Code::invalid_argument,
         "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  return fill_random("bernoulli", kBernoulli, x, g, {p});
+  return fill_random(op::bernoulli, kBernoulli, x, g, {p});
 }
 
-Tensor bernoulli(const Tensor& p, Generator* g) {
-  check_floating("bernoulli", p.dtype());
-  check_values("bernoulli", p, "expects probabilities in [0, 1]",
+Tensor bernoulli(const Tensor& p, Generator* g, Into into) {
+  check_floating(op::bernoulli, p.dtype());
+  check_values(op::bernoulli, p, "expects probabilities in [0, 1]",
                [](const Tensor& x) { return logical_and(ge(x, num(0.0)), le(x, num(1.0))); });
-  Call c{"bernoulli", {p}};
-  const RandomState state = next_state("bernoulli", g, p.device());
+  Call c{op::bernoulli.to(into), {p}};
+  const RandomState state = next_state(op::bernoulli, g, p.device());
   Tensor y = flambeau::empty(p.sizes(), p.dtype(), p.device());
-  run_random("bernoulli", kBernoulli, y, state, {0}, {.input = contiguous(detach(p))});
-  const Tensor* out = destination("bernoulli");  // may be of any dtype
+  run_random(op::bernoulli, kBernoulli, y, state, {0}, {.input = contiguous(detach(p))});
+  const Tensor* out = target_of(into);  // may be of any dtype
   if (out && !is_floating(out->dtype())) return to_dtype(y, out->dtype());
   return c.track(std::move(y), DrawBackward{});
 }
 
 Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
-  Call c{"normal", {mean, std}};
-  check_values("normal", std, "expects all elements of std >= 0.0",
+  Call c{op::normal, {mean, std}};
+  check_values(op::normal, std, "expects all elements of std >= 0.0",
                [](const Tensor& x) { return ge(x, num(0.0)); });
   const Tensor& shaped = mean.is_wrapped_number() ? std : mean;
   const Dims sizes = broadcast_shapes(mean.sizes(), std.sizes());
@@ -250,9 +255,10 @@ Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
   return c.track(std::move(y), DrawBackward{});
 }
 
-Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator* g) {
-  check_floating("multinomial", weights.dtype());
-  const Tensor* out = destination("multinomial");
+Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator* g,
+                   Into into) {
+  check_floating(op::multinomial, weights.dtype());
+  const Tensor* out = target_of(into);
   check(!out || out->dtype() == Dtype::i64, Code::dtype,
         "multinomial expects Long tensor out, got: ", out ? name_of(out->dtype()) : "");
   check(weights.dim() == 1 || weights.dim() == 2, Code::shape, "prob_dist must be 1 or 2 dim, got ",
@@ -261,10 +267,10 @@ Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement,
   const int64_t n = weights.size(-1);
   check(replacement || num_samples <= n, Code::invalid_argument,
         "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  check_values("multinomial", weights,
+  check_values(op::multinomial, weights,
                "probability tensor contains either `inf`, `nan` or element < 0",
                [](const Tensor& x) { return logical_and(ge(x, num(0.0)), isfinite(x)); });
-  check_values("multinomial", weights,
+  check_values(op::multinomial, weights,
                "invalid multinomial distribution (sum of probabilities <= 0)", [](const Tensor& x) {
                  const int64_t last = -1;
                  return gt(sum(x, {&last, 1}), num(0.0));
@@ -277,7 +283,7 @@ Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement,
   const Dims per_draw = weights.dim() == 2 ? Dims{sizes[0], replacement ? num_samples : 1, n}
                                            : Dims{replacement ? num_samples : 1, n};
   const Tensor clock = flambeau::empty(per_draw, weights.dtype(), weights.device());
-  run_random("multinomial", kExponential, clock, next_state("multinomial", g, weights.device()),
+  run_random(op::multinomial, kExponential, clock, next_state(op::multinomial, g, weights.device()),
              {1});
   Tensor score = div(expand(rows, per_draw), clock);
   if (replacement) return argmax(score, int64_t{-1}, false);
@@ -290,20 +296,21 @@ Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement,
     const Tensor best = argmax(score, int64_t{-1}, true);
     copy_(narrow(drawn, -1, i, 1), best);
     if (i + 1 < num_samples)
-      run_scatter("multinomial", kIndexSet, score, score.dim() - 1, best, out_of_play);
+      run_scatter(op::multinomial, kIndexSet, score, score.dim() - 1, best, out_of_play);
   }
   return drawn;
 }
 
-Tensor dropout(const Tensor& x, double p, bool training) {
+Tensor dropout(const Tensor& x, double p, bool training, Into into) {
   check(p >= 0 && p <= 1, Code::invalid_argument,
         "dropout probability has to be between 0 and 1, but got ", p);
   if (!training || p == 0) return x;
-  check_floating("dropout", x.dtype());
+  check_floating(op::dropout, x.dtype());
   const auto dropped = [&](const Tensor& t) {
-    return drop(t, next_state("dropout", nullptr, t.device()), p);
+    return drop(t, next_state(op::dropout, nullptr, t.device()), p, into);
   };
-  const bool turned = is_channels_last(x) && !pending_into;  // in place the order is there already
+  // In place the order is there already.
+  const bool turned = is_channels_last(x) && !into.destination;
   return turned ? with_channels_last(x, dropped) : dropped(x);
 }
 

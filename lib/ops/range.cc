@@ -50,7 +50,7 @@ template <bool Lower> struct TriangleBackward {
   }
 };
 
-template <bool Lower> Tensor triangle(const char* name, const Tensor& x, int64_t diagonal) {
+template <bool Lower> Tensor triangle(Form name, const Tensor& x, int64_t diagonal) {
   check(x.dim() >= 2, Code::shape, name, ": input tensor must have at least 2 dimensions");
   Call c{name, {x}};
   Tensor y = c.output(x.sizes());
@@ -73,7 +73,7 @@ Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, Dtype 
   const Dtype d = dtype != Dtype::none ? dtype : integers ? Dtype::i64 : defaults().dtype;
   const int64_t n = arange_length(from, to, by, integers);
   const Tensor y = vector_of(n, d, device, requires_grad);
-  run_arange("arange", y, from.real, by.real, from.whole, by.whole);
+  run_arange(op::arange, y, from.real, by.real, from.whole, by.whole);
   return y;
 }
 
@@ -85,7 +85,7 @@ Tensor linspace(double start, double end, int64_t steps, Dtype dtype, Device dev
     start = std::trunc(start);
     end = std::trunc(end);
   }
-  run_linspace("linspace", y, start, end);
+  run_linspace(op::linspace, y, start, end);
   return y;
 }
 
@@ -107,11 +107,15 @@ Tensor eye(int64_t n, std::optional<int64_t> m, Dtype dtype, Device device, bool
   check(n >= 0 && columns >= 0, Code::shape, "n and m must be greater or equal to 0, got ", n,
         " and ", columns);
   const Tensor y = empty(Dims{n, columns}, dtype, device, requires_grad);
-  run_eye("eye", y);
+  run_eye(op::eye, y);
   return y;
 }
 
-Tensor tril(const Tensor& x, int64_t diagonal) { return triangle<true>("tril", x, diagonal); }
-Tensor triu(const Tensor& x, int64_t diagonal) { return triangle<false>("triu", x, diagonal); }
+Tensor tril(const Tensor& x, int64_t diagonal, Into into) {
+  return triangle<true>(op::tril.to(into), x, diagonal);
+}
+Tensor triu(const Tensor& x, int64_t diagonal, Into into) {
+  return triangle<false>(op::triu.to(into), x, diagonal);
+}
 
 }  // namespace flambeau::ops

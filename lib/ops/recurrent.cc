@@ -105,7 +105,7 @@ struct Options {
 
 struct Layers {
   Kind kind;
-  const char* op;
+  const Op& op;
   TensorsView params;
   Options o;
 
@@ -233,15 +233,14 @@ Result run(Layers layers, const Tensor& input, const Tensor& h, const Tensor& c,
   return run_plain(layers, call[0], call[1], call[2], batch_first, batch_sizes);
 }
 
-std::tuple<Tensor, Tensor> simple(Kind kind, const char* op, const Tensor& input, const Tensor& hx,
+std::tuple<Tensor, Tensor> simple(Kind kind, const Op& op, const Tensor& input, const Tensor& hx,
                                   TensorsView params, const Options& o, bool batch_first,
                                   const Tensor& batch_sizes) {
   const Result r = run({kind, op, params, o}, input, hx, {}, batch_first, batch_sizes);
   return {r.output, r.h};
 }
 
-State cell(Kind kind, const char* op, const Tensor& input, const State& state,
-           const Weights& given) {
+State cell(Kind kind, const Op& op, const Tensor& input, const State& state, const Weights& given) {
   const Call c{op, {input, state.h, state.c, given.ih, given.hh, given.b_ih, given.b_hh}};
   const Tensor& x = c[0];
   const State s{c[1], c[2]};
@@ -264,7 +263,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorsView hx, Ten
                                         const Tensor& batch_sizes) {
   check(hx.size() == 2, Code::invalid_argument, "lstm expects two hidden states, got ", hx.size());
   const Result r =
-      run({Kind::lstm, "lstm", params, {has_biases, num_layers, dropout, train, bidirectional}},
+      run({Kind::lstm, op::lstm, params, {has_biases, num_layers, dropout, train, bidirectional}},
           input, hx[0], hx[1], batch_first, batch_sizes);
   return {r.output, r.h, r.c};
 }
@@ -272,7 +271,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorsView hx, Ten
 std::tuple<Tensor, Tensor> gru(const Tensor& input, const Tensor& hx, TensorsView params,
                                bool has_biases, int64_t num_layers, double dropout, bool train,
                                bool bidirectional, bool batch_first, const Tensor& batch_sizes) {
-  return simple(Kind::gru, "gru", input, hx, params,
+  return simple(Kind::gru, op::gru, input, hx, params,
                 {has_biases, num_layers, dropout, train, bidirectional}, batch_first, batch_sizes);
 }
 
@@ -280,7 +279,7 @@ std::tuple<Tensor, Tensor> rnn_tanh(const Tensor& input, const Tensor& hx, Tenso
                                     bool has_biases, int64_t num_layers, double dropout, bool train,
                                     bool bidirectional, bool batch_first,
                                     const Tensor& batch_sizes) {
-  return simple(Kind::tanh, "rnn_tanh", input, hx, params,
+  return simple(Kind::tanh, op::rnn_tanh, input, hx, params,
                 {has_biases, num_layers, dropout, train, bidirectional}, batch_first, batch_sizes);
 }
 
@@ -288,7 +287,7 @@ std::tuple<Tensor, Tensor> rnn_relu(const Tensor& input, const Tensor& hx, Tenso
                                     bool has_biases, int64_t num_layers, double dropout, bool train,
                                     bool bidirectional, bool batch_first,
                                     const Tensor& batch_sizes) {
-  return simple(Kind::relu, "rnn_relu", input, hx, params,
+  return simple(Kind::relu, op::rnn_relu, input, hx, params,
                 {has_biases, num_layers, dropout, train, bidirectional}, batch_first, batch_sizes);
 }
 
@@ -297,23 +296,23 @@ std::tuple<Tensor, Tensor> lstm_cell(const Tensor& input, TensorsView hx, const 
   check(hx.size() == 2, Code::invalid_argument, "lstm_cell expects two hidden states, got ",
         hx.size());
   const State s =
-      cell(Kind::lstm, "lstm_cell", input, {hx[0], hx[1]}, {w_ih, w_hh, b_ih, b_hh, {}});
+      cell(Kind::lstm, op::lstm_cell, input, {hx[0], hx[1]}, {w_ih, w_hh, b_ih, b_hh, {}});
   return {s.h, s.c};
 }
 
 Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
                 const Tensor& b_ih, const Tensor& b_hh) {
-  return cell(Kind::gru, "gru_cell", input, {hx, {}}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
+  return cell(Kind::gru, op::gru_cell, input, {hx, {}}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
 }
 
 Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
                      const Tensor& b_ih, const Tensor& b_hh) {
-  return cell(Kind::tanh, "rnn_tanh_cell", input, {hx, {}}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
+  return cell(Kind::tanh, op::rnn_tanh_cell, input, {hx, {}}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
 }
 
 Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
                      const Tensor& b_ih, const Tensor& b_hh) {
-  return cell(Kind::relu, "rnn_relu_cell", input, {hx, {}}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
+  return cell(Kind::relu, op::rnn_relu_cell, input, {hx, {}}, {w_ih, w_hh, b_ih, b_hh, {}}).h;
 }
 
 }  // namespace flambeau::ops

@@ -84,21 +84,21 @@ template <Name N> Tensor product(Call& c, std::optional<int64_t> dim, bool keepd
   convert_terms(c, result);
   const Over over(c[0], dims_of(dim), keepdim);
   Tensor y = c.output(over.sizes, result);
-  run_fold("prod", kProd, c[0].dtype(), y, c[0], over.dims);
+  run_fold(op::prod, kProd, c[0].dtype(), y, c[0], over.dims);
   ProdBackward<N> gradient{c.save(c[0]), c.save_output(y), over.kept, dim};
   return c.track(std::move(y), std::move(gradient));
 }
 
 }  // namespace
 
-Tensor sum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
-  Call c{"sum", {input}};
+Tensor sum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, Into into) {
+  Call c{op::sum.to(into), {input}};
   if (dtype == Dtype::none) dtype = c.out_dtype();
   const Dtype result = sum_dtype(c[0].dtype(), dtype);
   convert_terms(c, result);
   const Over over(c[0], dim, keepdim);
   Tensor y = c.output(over.sizes, result);
-  run_fold("sum", kSum, c[0].dtype(), y, c[0], over.dims);
+  run_fold(op::sum, kSum, c[0].dtype(), y, c[0], over.dims);
   return dim.empty() ? spread<"SumBackward0">(c, std::move(y), over, 1)
                      : spread<"SumBackward1">(c, std::move(y), over, 1);
 }
@@ -119,7 +119,7 @@ Tensor nansum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
   return sum(drop_where(isnan(input), input), dim, keepdim, result);
 }
 
-Tensor mean(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
+Tensor mean(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, Into into) {
   const Dtype result = dtype == Dtype::none ? input.dtype() : dtype;
   if (!is_floating(result)) {
     fail(Code::dtype,
@@ -127,23 +127,23 @@ Tensor mean(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
          "complex dtype. Got: ",
          name_of(result), "; name a floating dtype: mean(x, dtype=float32)");
   }
-  Call c{"mean", {input}};
+  Call c{op::mean.to(into), {input}};
   if (!is_floating(input.dtype())) c.convert(0, result);
   const Over over(c[0], dim, keepdim);
   Tensor y = c.output(over.sizes, result);
-  run_fold("mean", kMean, c[0].dtype(), y, c[0], over.dims);
+  run_fold(op::mean, kMean, c[0].dtype(), y, c[0], over.dims);
   const double scale = 1 / double(over.count);
   return dim.empty() ? spread<"MeanBackward0">(c, std::move(y), over, scale)
                      : spread<"MeanBackward1">(c, std::move(y), over, scale);
 }
 
 Tensor prod(const Tensor& input, std::optional<int64_t> dim, bool keepdim, Dtype dtype) {
-  Call c{"prod", {input}};
+  Call c{op::prod, {input}};
   return dim ? product<"ProdBackward1">(c, dim, keepdim, dtype)
              : product<"ProdBackward0">(c, dim, keepdim, dtype);
 }
 
-static Tensor truth(const char* op, const Tensor& input, DimsView dim, bool keepdim, double form,
+static Tensor truth(Form op, const Tensor& input, DimsView dim, bool keepdim, double form,
                     Dtype result) {
   Call c{op, {input}};
   const Over over(c[0], dim, keepdim);
@@ -154,16 +154,16 @@ static Tensor truth(const char* op, const Tensor& input, DimsView dim, bool keep
 
 static Dtype truth_dtype(Dtype input) { return input == Dtype::u8 ? Dtype::u8 : Dtype::boolean; }
 
-Tensor any(const Tensor& input, DimsView dim, bool keepdim) {
-  return truth("any", input, dim, keepdim, kAnyTrue, truth_dtype(input.dtype()));
+Tensor any(const Tensor& input, DimsView dim, bool keepdim, Into into) {
+  return truth(op::any.to(into), input, dim, keepdim, kAnyTrue, truth_dtype(input.dtype()));
 }
 
-Tensor all(const Tensor& input, DimsView dim, bool keepdim) {
-  return truth("all", input, dim, keepdim, kAllTrue, truth_dtype(input.dtype()));
+Tensor all(const Tensor& input, DimsView dim, bool keepdim, Into into) {
+  return truth(op::all.to(into), input, dim, keepdim, kAllTrue, truth_dtype(input.dtype()));
 }
 
 Tensor count_nonzero(const Tensor& input, DimsView dim) {
-  return truth("count_nonzero", input, dim, false, kCountTrue, Dtype::i64);
+  return truth(op::count_nonzero, input, dim, false, kCountTrue, Dtype::i64);
 }
 
 }  // namespace flambeau::ops

@@ -26,8 +26,7 @@ inline Tensor fold_losses(Call& c, Tensor losses, int32_t reduction) {
   Dims all;
   for (int64_t d = 0; d < losses.dim(); ++d) all.push_back(d);
   Tensor y = flambeau::empty({}, losses.dtype(), c.device());
-  run_fold(c.name(), reduction == FLAM_REDUCTION_SUM ? kSum : kMean, losses.dtype(), y, losses,
-           all);
+  run_fold(c.op(), reduction == FLAM_REDUCTION_SUM ? kSum : kMean, losses.dtype(), y, losses, all);
   return y;
 }
 

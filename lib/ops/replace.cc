@@ -20,7 +20,7 @@ template <class View> struct ReplacedBackward {
 };
 
 template <class View> Tensor replaced(const Tensor& x, const Tensor& src, const View& view) {
-  Call c{View::name, {x, src}};
+  Call c{View::op_of, {x, src}};
   Tensor y;
   {
     const GradMode off(false);
@@ -28,7 +28,7 @@ template <class View> Tensor replaced(const Tensor& x, const Tensor& src, const 
     const Tensor part = view(y);
     check(std::equal(part.sizes().begin(), part.sizes().end(), src.sizes().begin(),
                      src.sizes().end()),
-          Code::shape, View::name, "(): expected src to have a size equal to the part of self. ",
+          Code::shape, View::op_of, "(): expected src to have a size equal to the part of self. ",
           "src size = ", ShapeText{src.sizes()}, ", part size = ", ShapeText{part.sizes()});
     copy_(part, src);
   }
@@ -37,17 +37,20 @@ template <class View> Tensor replaced(const Tensor& x, const Tensor& src, const 
 
 struct SelectView {
   int64_t dim, index;
-  static constexpr auto name = "select_scatter", backward = "SelectScatterBackward0";
+  static constexpr const Op& op_of = op::select_scatter;
+  static constexpr auto backward = "SelectScatterBackward0";
   Tensor operator()(const Tensor& t) const { return select(t, dim, index); }
 };
 struct SliceView {
   int64_t dim, start, end, step;
-  static constexpr auto name = "slice_scatter", backward = "SliceScatterBackward0";
+  static constexpr const Op& op_of = op::slice_scatter;
+  static constexpr auto backward = "SliceScatterBackward0";
   Tensor operator()(const Tensor& t) const { return slice(t, dim, start, end, step); }
 };
 struct DiagonalView {
   int64_t offset, dim1, dim2;
-  static constexpr auto name = "diagonal_scatter", backward = "DiagonalScatterBackward0";
+  static constexpr const Op& op_of = op::diagonal_scatter;
+  static constexpr auto backward = "DiagonalScatterBackward0";
   Tensor operator()(const Tensor& t) const { return diagonal(t, offset, dim1, dim2); }
 };
 
@@ -65,7 +68,7 @@ Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, std::optio
 // In the order of memory, where the view is a list of places.
 Tensor as_strided_scatter(const Tensor& x, const Tensor& src, DimsView size, DimsView stride,
                           std::optional<int64_t> storage_offset) {
-  const Call c{"as_strided_scatter", {x, src}};
+  const Call c{op::as_strided_scatter, {x, src}};
   const int64_t first = storage_offset.value_or(x.offset()) - x.offset();
   const Dims span{span_of(x.sizes(), x.strides())}, one{1};
   check(std::equal(size.begin(), size.end(), src.sizes().begin(), src.sizes().end()), Code::shape,

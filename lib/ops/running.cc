@@ -8,7 +8,7 @@ namespace flambeau::ops {
 
 namespace {
 
-Tensor running_sum(const Tensor& input, int64_t dim, Dtype dtype, bool backwards);
+Tensor running_sum(const Tensor& input, int64_t dim, Dtype dtype, bool backwards, Into into = {});
 
 struct CumsumBackward {
   int64_t dim;
@@ -26,13 +26,13 @@ Dtype running_dtype(Dtype input, Dtype wanted) {
 Tensor scanned(Call& c, const Kernel& k, int64_t dim, Dtype dtype, bool backwards) {
   c.convert(0, running_dtype(c[0].dtype(), dtype));
   Tensor y = c.output(c[0].sizes(), c[0].dtype());
-  run_scan(c.name(), k, y, c[0], dim, backwards);
+  run_scan(c.op(), k, y, c[0], dim, backwards);
   return y;
 }
 
-Tensor running_sum(const Tensor& input, int64_t dim, Dtype dtype, bool backwards) {
+Tensor running_sum(const Tensor& input, int64_t dim, Dtype dtype, bool backwards, Into into) {
   const int64_t d = wrap_dim(dim, input.dim());
-  Call c{"cumsum", {input}};
+  Call c{op::cumsum.to(into), {input}};
   if (dtype == Dtype::none) dtype = c.out_dtype();
   return c.track(scanned(c, kCumsum, d, dtype, backwards), CumsumBackward{d, backwards});
 }
@@ -64,13 +64,13 @@ struct CumprodBackward {
 
 }  // namespace
 
-Tensor cumsum(const Tensor& input, int64_t dim, Dtype dtype) {
-  return running_sum(input, dim, dtype, false);
+Tensor cumsum(const Tensor& input, int64_t dim, Dtype dtype, Into into) {
+  return running_sum(input, dim, dtype, false, into);
 }
 
-Tensor cumprod(const Tensor& input, int64_t dim, Dtype dtype) {
+Tensor cumprod(const Tensor& input, int64_t dim, Dtype dtype, Into into) {
   const int64_t d = wrap_dim(dim, input.dim());
-  Call c{"cumprod", {input}};
+  Call c{op::cumprod.to(into), {input}};
   if (dtype == Dtype::none) dtype = c.out_dtype();
   c.convert(0, running_dtype(c[0].dtype(), dtype));
   CumprodBackward gradient{c.save(c[0]), {}, d};

@@ -23,7 +23,7 @@ template <Name N> struct TakenBackward {
 };
 
 template <Name N>
-std::tuple<Tensor, Tensor> running(const char* op, const Kernel& k, const Tensor& x, int64_t dim) {
+std::tuple<Tensor, Tensor> running(Form op, const Kernel& k, const Tensor& x, int64_t dim) {
   const int64_t d = wrap_dim(dim, x.dim());
   Call c{op, {x}};
   Tensor ys[] = {flambeau::empty(x.sizes(), x.dtype(), c.device()),
@@ -63,20 +63,20 @@ struct LogcumsumexpBackward {
 }  // namespace
 
 std::tuple<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) {
-  return running<"CummaxBackward0">("cummax", kCummax, x, dim);
+  return running<"CummaxBackward0">(op::cummax, kCummax, x, dim);
 }
 std::tuple<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) {
-  return running<"CumminBackward0">("cummin", kCummin, x, dim);
+  return running<"CumminBackward0">(op::cummin, kCummin, x, dim);
 }
 
-Tensor logcumsumexp(const Tensor& x, int64_t dim) {
+Tensor logcumsumexp(const Tensor& x, int64_t dim, Into into) {
   check(is_floating(x.dtype()), Code::dtype, "logcumsumexp(): not implemented for ",
         name_of(x.dtype()));
   const int64_t d = wrap_dim(dim, x.dim());
-  Call c{"logcumsumexp", {x}};
+  Call c{op::logcumsumexp.to(into), {x}};
   Saved in = c.save(c[0]);
   Tensor y = c.output(c[0].sizes());
-  run_scan("logcumsumexp", kLogcumsumexp, y, c[0], d, false);
+  run_scan(op::logcumsumexp, kLogcumsumexp, y, c[0], d, false);
   LogcumsumexpBackward gradient{std::move(in), c.save_output(y), d};
   return c.track(std::move(y), std::move(gradient));
 }

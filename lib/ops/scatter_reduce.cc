@@ -110,15 +110,15 @@ struct ScatterReduceBackward {
 }  // namespace
 
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
-                      int32_t rule, bool include_self) {
+                      int32_t rule, bool include_self, Into into) {
   check(rule >= FLAM_SCATTER_SUM && rule <= FLAM_SCATTER_AMIN, Code::invalid_argument,
         "reduce argument must be either sum, prod, mean, amax or amin, got ", rule);
   check(x.dtype() == src.dtype(), Code::dtype,
         "scatter(): Expected self.dtype to be equal to src.dtype, got ", name_of(x.dtype()),
         " and ", name_of(src.dtype()));
   const int64_t d = wrap_dim(dim, x.dim());
-  Call c{"scatter_reduce", {x, index, src}, Devices::exact};
-  const Tensor at = index_operand("scatter_reduce", x, index);
+  Call c{op::scatter_reduce.to(into), {x, index, src}, Devices::exact};
+  const Tensor at = index_operand(op::scatter_reduce, x, index);
   Tensor part = src;
   check(
       !at.numel() || src.dim() == at.dim(), Code::shape,
@@ -140,10 +140,10 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
     if (at.numel()) {
       gather(y, d, at);  // checks indices and shapes
       if (!include_self) {
-        run_scatter("scatter_reduce", kIndexSet, y, d, at,
+        run_scatter(op::scatter_reduce, kIndexSet, y, d, at,
                     to(neutral(rule, work), x.device(), work));
       }
-      run_scatter("scatter_reduce", kernel_of(rule), y, d, at, part);
+      run_scatter(op::scatter_reduce, kernel_of(rule), y, d, at, part);
     }
     if (rule == FLAM_SCATTER_MEAN) {
       y = div(y, counts_of(x, d, at, include_self, work),
@@ -158,7 +158,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
 }
 
 Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
-                    int32_t rule, bool include_self) {
+                    int32_t rule, bool include_self, Into into) {
   check(rule > FLAM_SCATTER_SUM && rule <= FLAM_SCATTER_AMIN, Code::invalid_argument,
         "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", rule);
   check(index.dim() <= 1, Code::index, "index_reduce(): Index is supposed to be a vector, but got ",
@@ -166,7 +166,7 @@ Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Ten
   check(x.dtype() == source.dtype(), Code::dtype, "index_reduce(): self (", name_of(x.dtype()),
         ") and source (", name_of(source.dtype()), ") must have the same scalar type");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
-  const Call c{"index_reduce", {x, index, source}, Devices::exact};
+  const Call c{op::index_reduce.to(into), {x, index, source}, Devices::exact};
   const Tensor own = kept_operand(c, 0), in = x.dim() ? own : reshape(own, Dims{1});
   Dims sizes(in.sizes()), row(in.sizes().size(), 1);
   sizes[d] = row[d] = index.numel();
@@ -183,7 +183,7 @@ Tensor repeat_interleave_each(const Tensor& x, const Tensor& repeats, std::optio
   check(repeats.dim() <= 1, Code::shape, "repeats must be 0-dim or 1-dim tensor");
   check(repeats.dtype() == Dtype::i64 || repeats.dtype() == Dtype::i32, Code::dtype,
         "repeats has to be Long or Int tensor");
-  const Call c{"repeat_interleave_each", {x, repeats}};
+  const Call c{op::repeat_interleave_each, {x, repeats}};
   const Tensor in = dim ? x : ravel(x);
   const int64_t d = dim ? wrap_dim(*dim, x.dim()) : 0;
   const int64_t n = in.size(d);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNarrowEnd = 0x7fffffff;
 
-Tensor searched(const char* op, const Tensor& sequence, const Tensor& values, const Tensor& sorter,
+Tensor searched(Form op, const Tensor& sequence, const Tensor& values, const Tensor& sorter,
                 bool narrow, bool right) {
   check(!narrow || sequence.sizes().back() < kNarrowEnd, Code::invalid_argument, op,
         "(): positions in ", sequence.sizes().back(), " elements do not fit int32");
@@ -57,7 +57,7 @@ void check_sorter(const Tensor& sequence, const Tensor& sorter) {
 }  // namespace
 
 Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32, bool right,
-                    int32_t side, const Tensor& sorter) {
+                    int32_t side, const Tensor& sorter, Into into) {
   check(side != FLAM_SIDE_LEFT || !right, Code::invalid_argument,
         "torch.searchsorted(): side and right can't be set to opposites, got side of left while "
         "right was True");
@@ -73,24 +73,25 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool out_int32
         "of boundaries tensor and input value tensor must match, but we got boundaries tensor ",
         ShapeText{sequence.sizes()}, " and input value tensor ", ShapeText{values.sizes()});
   if (sorter) check_sorter(sequence, sorter);
-  return searched("searchsorted", sequence, values, sorter, out_int32,
+  return searched(op::searchsorted.to(into), sequence, values, sorter, out_int32,
                   right || side == FLAM_SIDE_RIGHT);
 }
 
-Tensor bucketize(const Tensor& values, const Tensor& boundaries, bool out_int32, bool right) {
+Tensor bucketize(const Tensor& values, const Tensor& boundaries, bool out_int32, bool right,
+                 Into into) {
   check(boundaries.dim() == 1, Code::shape, "boundaries tensor must be 1 dimension, but got dim(",
         boundaries.dim(), ")");
-  return searched("bucketize", boundaries, values, {}, out_int32, right);
+  return searched(op::bucketize.to(into), boundaries, values, {}, out_int32, right);
 }
 
-Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
+Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert, Into into) {
   const GradMode off(false);
   const Device device = elements.is_wrapped_number() ? test_elements.device() : elements.device();
   auto placed = [&](const Tensor& t) {
     return t.is_wrapped_number() ? to_device(alias(t), device, false) : t;
   };
   const Tensor asked = placed(elements), among = placed(test_elements);
-  Call c{"isin", {asked, among}};
+  Call c{op::isin.to(into), {asked, among}};
   const Tensor* both[] = {&elements, &test_elements};
   Dtype dtype = result_type(both);
   if (dtype == Dtype::boolean) dtype = Dtype::u8;
@@ -109,7 +110,7 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minlength) {
   check(is_integral(x.dtype()) && x.dtype() != Dtype::boolean, Code::dtype,
         "bincount(): not implemented for ", name_of(x.dtype()), "; convert it: x.to(int64)");
   check(x.dim() == 1, Code::shape, "bincount only supports 1-d non-negative integral inputs.");
-  const Call c{"bincount", {x, weights}};
+  const Call c{op::bincount, {x, weights}};
   const GradMode off(false);
   const Tensor at = to_dtype(x, Dtype::i64);
   check(at.numel() == 0 || read_number(min(at)) >= 0, Code::invalid_argument,
@@ -125,7 +126,7 @@ Tensor bincount(const Tensor& x, const Tensor& weights, int64_t minlength) {
   return scatter_add(zeros(Dims{n}, dtype, x.device()), 0, at, terms);
 }
 
-Tensor histc(const Tensor& x, int64_t bins, double low, double high) {
+Tensor histc(const Tensor& x, int64_t bins, double low, double high, Into) {
   check(is_floating(x.dtype()), Code::dtype, "histc(): not implemented for ", name_of(x.dtype()));
   check(bins > 0, Code::invalid_argument, "torch.histc(): bins must be > 0, but got ", bins);
   const GradMode off(false);

@@ -10,13 +10,13 @@ namespace {
 
 using T = const Tensor&;
 
-template <Name N> Tensor shrink(const char* op, const Kernel& k, T input, double lambd) {
+template <Name N> Tensor shrink(Form op, const Kernel& k, T input, double lambd) {
   check(is_floating(input.dtype()), Code::dtype, "\"", op, "\" not implemented for '",
         name_of(input.dtype()), "'");
   return from_input<N>(
       op, k, input,
       [lambd](T dy, T x) {
-        return fused("shrink_backward", kShrinkSlope, {dy, x}, {lambd},
+        return fused(kShrinkSlope, {dy, x}, {lambd},
                      [&] { return drop_where(le(abs(x), num(lambd)), dy); });
       },
       {lambd}, Domain::any);
@@ -30,8 +30,7 @@ struct PreluBackward {
     const auto above = [&] { return gt(in, num(0.0)); };
     Tensors g(2);
     if (wanted(0)) {
-      g[0] = fused("prelu_backward", kPreluSlope, {dy, in, w}, {},
-                   [&] { return where(above(), dy, mul(w, dy)); });
+      g[0] = fused(kPreluSlope, {dy, in, w}, {}, [&] { return where(above(), dy, mul(w, dy)); });
     }
     if (wanted(1)) g[1] = drop_where(above(), mul(in, dy));
     return g;
@@ -41,13 +40,13 @@ struct PreluBackward {
 }  // namespace
 
 Tensor hardshrink(T input, double lambd) {
-  return shrink<"HardshrinkBackward0">("hardshrink", kHardshrink, input, lambd);
+  return shrink<"HardshrinkBackward0">(op::hardshrink, kHardshrink, input, lambd);
 }
 
 Tensor softshrink(T input, double lambd) {
   check(lambd >= 0, Code::invalid_argument,
         "lambda must be greater or equal to 0, but found to be ", lambd);
-  return shrink<"SoftshrinkBackward0">("softshrink", kSoftshrink, input, lambd);
+  return shrink<"SoftshrinkBackward0">(op::softshrink, kSoftshrink, input, lambd);
 }
 
 Tensor prelu(T input, T weight) {
@@ -58,7 +57,7 @@ Tensor prelu(T input, T weight) {
   Dims sizes(size_t(std::max<int64_t>(input.dim(), 1)), 1);
   if (weight.numel() > 1) sizes[1] = weight.numel();
   const Tensor w = input.dim() == 0 ? reshape(weight, Dims{}) : reshape(weight, sizes);
-  Call c{"prelu", {input, w}};
+  Call c{op::prelu, {input, w}};
   c.promote();
   return c.track(c.map(kPrelu, {c[0], c[1]}), PreluBackward{c.save(c[0]), c.save(c[1])});
 }
@@ -71,7 +70,7 @@ Tensor glu(T input, int64_t dim) {
   return mul(narrow(input, d, 0, n / 2), sigmoid(narrow(input, d, n / 2, n / 2)));
 }
 
-Tensor rrelu(T input, double lower, double upper, bool training) {
+Tensor rrelu(T input, double lower, double upper, bool training, Into) {
   check(lower <= upper, Code::invalid_argument,
         "Lower bound should be less than or equal to the upper bound");
   Tensor slope;

@@ -81,7 +81,7 @@ Tensor owned(const Tensor& y, const Tensor& x) { return y.storage() == x.storage
 Tensor pixel_shuffle(const Tensor& x, int64_t r) {
   check(r > 0, Code::invalid_argument, "pixel_shuffle expects a positive upscale_factor, but got ",
         r);
-  const Tensor t = as_images("pixel_shuffle", x);
+  const Tensor t = as_images(op::pixel_shuffle, x);
   const int64_t c = t.size(1) / (r * r), h = t.size(2), w = t.size(3);
   check(c * r * r == t.size(1), Code::shape,
         "pixel_shuffle expects its input's 'channel' dimension "
@@ -96,7 +96,7 @@ Tensor pixel_shuffle(const Tensor& x, int64_t r) {
 Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
   check(r > 0, Code::invalid_argument,
         "pixel_unshuffle expects a positive downscale_factor, but got ", r);
-  const Tensor t = as_images("pixel_unshuffle", x);
+  const Tensor t = as_images(op::pixel_unshuffle, x);
   const int64_t c = t.size(1), h = t.size(2) / r, w = t.size(3) / r;
   check(h * r == t.size(2) && w * r == t.size(3), Code::shape,
         "pixel_unshuffle expects height and "

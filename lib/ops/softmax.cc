@@ -20,7 +20,7 @@ struct SoftmaxBackward {
   static constexpr auto name = "SoftmaxBackward0";
   Tensors operator()(const Tensor& dy) const {
     const Tensor p = y;
-    if (!modes.grad) return {backward_rows("softmax", kSoftmaxBackward, dy, p, dim)};
+    if (!modes.grad) return {backward_rows(op::softmax, kSoftmaxBackward, dy, p, dim)};
     return {mul(sub(dy, sum(mul(dy, p), {&dim, 1}, true)), p)};
   }
 };
@@ -31,13 +31,13 @@ struct LogSoftmaxBackward {
   static constexpr auto name = "LogSoftmaxBackward0";
   Tensors operator()(const Tensor& dy) const {
     const Tensor log_p = y;
-    if (!modes.grad) return {backward_rows("log_softmax", kLogSoftmaxBackward, dy, log_p, dim)};
+    if (!modes.grad) return {backward_rows(op::log_softmax, kLogSoftmaxBackward, dy, log_p, dim)};
     return {sub(dy, mul(exp(log_p), sum(dy, {&dim, 1}, true)))};
   }
 };
 
 template <class Backward>
-Tensor normalised(const char* op, const Kernel& k, const Tensor& input, int64_t dim, Dtype dtype) {
+Tensor normalised(Form op, const Kernel& k, const Tensor& input, int64_t dim, Dtype dtype) {
   Call c{op, {input}};
   if (dtype != Dtype::none) c.convert(0, dtype);
   const int64_t d = wrap_dim(dim, input.dim());
@@ -50,11 +50,11 @@ Tensor normalised(const char* op, const Kernel& k, const Tensor& input, int64_t 
 }  // namespace
 
 Tensor softmax(const Tensor& input, int64_t dim, Dtype dtype) {
-  return normalised<SoftmaxBackward>("softmax", kSoftmax, input, dim, dtype);
+  return normalised<SoftmaxBackward>(op::softmax, kSoftmax, input, dim, dtype);
 }
 
 Tensor log_softmax(const Tensor& input, int64_t dim, Dtype dtype) {
-  return normalised<LogSoftmaxBackward>("log_softmax", kLogSoftmax, input, dim, dtype);
+  return normalised<LogSoftmaxBackward>(op::log_softmax, kLogSoftmax, input, dim, dtype);
 }
 
 }  // namespace flambeau::ops

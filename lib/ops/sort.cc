@@ -43,7 +43,7 @@ template <Name N> Picked picked(Call& c, int64_t dim, const SortRange& range, bo
   const Tensor at =
       like ? flambeau::empty_strided(like.sizes(), like.strides(), Dtype::i64, c.device())
            : flambeau::empty(sizes, Dtype::i64, c.device());
-  run_sort(c.name(), values, at, x, d, range);
+  run_sort(c.op(), values, at, x, d, range);
   Tensor ys[] = {alias(values), alias(at)};
   if (!keepdim) {
     for (Tensor& y : ys) y = alias(y, kept, contiguous_strides(kept), y.offset());
@@ -80,7 +80,7 @@ template <Name N> struct MiddleBackward {
   }
 };
 
-template <Name N> Tensor middle_of_all(const char* op, const Tensor& x, Middle middle) {
+template <Name N> Tensor middle_of_all(const Op& op, const Tensor& x, Middle middle) {
   check_numbers(op, x);
   Call c{op, {x}};
   Tensor y = flambeau::empty({}, x.dtype(), c.device());
@@ -97,9 +97,8 @@ template <Name N> Tensor middle_of_all(const char* op, const Tensor& x, Middle m
   return c.track(y, MiddleBackward<N>{c.save(x), c.save_output(y)});
 }
 
-template <Name N> std::tuple<Tensor, Tensor> middle_along(const char* op, const Tensor& x,
-                                                          int64_t dim, bool keepdim,
-                                                          Middle middle) {
+template <Name N> std::tuple<Tensor, Tensor> middle_along(Form op, const Tensor& x, int64_t dim,
+                                                          bool keepdim, Middle middle) {
   check_numbers(op, x);
   check_reducible(op, x, dim);
   Call c{op, {x}};
@@ -110,59 +109,59 @@ template <Name N> std::tuple<Tensor, Tensor> middle_along(const char* op, const 
 }  // namespace
 
 std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, bool) {
-  Call c{"sort", {x}};
+  Call c{op::sort, {x}};
   const Picked y = picked<"SortBackward0">(
       c, dim, {.count = length_along(x, dim), .descending = descending}, true);
   return {y.values, y.at};
 }
 
 Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool) {
-  Call c{"argsort", {x}};
+  Call c{op::argsort, {x}};
   Tensor at = flambeau::empty_strided(x.sizes(), dense_strides(x), Dtype::i64, c.device());
-  run_sort("argsort", {}, at, x, dim, {.count = length_along(x, dim), .descending = descending});
+  run_sort(op::argsort, {}, at, x, dim, {.count = length_along(x, dim), .descending = descending});
   return c.constant(std::move(at));
 }
 
-Tensor msort(const Tensor& x) { return std::get<0>(sort(x, 0)); }
+Tensor msort(const Tensor& x, Into) { return std::get<0>(sort(x, 0)); }
 
 std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool) {
-  check_numbers("topk", x);
+  check_numbers(op::topk, x);
   const int64_t n = length_along(x, dim);
   check(k >= 0 && k <= n, Code::index, "topk(): selected index k out of range: ", k, " of ", n,
         " elements");
-  Call c{"topk", {x}};
+  Call c{op::topk, {x}};
   const Picked y =
       picked<"TopkBackward0">(c, dim, {.count = x.dim() ? k : 1, .descending = largest}, true);
   return {y.values, y.at};
 }
 
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
-  check_numbers("kthvalue", x);
+  check_numbers(op::kthvalue, x);
   check(k >= 1 && k <= length_along(x, dim), Code::index,
         "kthvalue(): selected number k out of range for dimension ", wrap_dim(dim, x.dim()));
-  Call c{"kthvalue", {x}};
+  Call c{op::kthvalue, {x}};
   const Picked y = picked<"KthvalueBackward0">(c, dim, {.first = k - 1}, keepdim);
   return {y.values, y.at};
 }
 
 Tensor median(const Tensor& x) {
-  return middle_of_all<"MedianBackward0">("median", x, Middle::nan_wins);
+  return middle_of_all<"MedianBackward0">(op::median, x, Middle::nan_wins);
 }
 Tensor nanmedian(const Tensor& x) {
-  return middle_of_all<"NanmedianBackward0">("nanmedian", x, Middle::nan_out);
+  return middle_of_all<"NanmedianBackward0">(op::nanmedian, x, Middle::nan_out);
 }
 
 std::tuple<Tensor, Tensor> median_dim(const Tensor& x, int64_t dim, bool keepdim) {
-  return middle_along<"MedianBackward1">("median", x, dim, keepdim, Middle::nan_wins);
+  return middle_along<"MedianBackward1">(op::median, x, dim, keepdim, Middle::nan_wins);
 }
 std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& x, int64_t dim, bool keepdim) {
-  return middle_along<"NanmedianBackward1">("nanmedian", x, dim, keepdim, Middle::nan_out);
+  return middle_along<"NanmedianBackward1">(op::nanmedian, x, dim, keepdim, Middle::nan_out);
 }
 
 // In the sorted line a run of equals that ends at i began where the last change was; the first of
 // the longest runs has the least value.
 std::tuple<Tensor, Tensor> mode(const Tensor& x, int64_t dim, bool keepdim) {
-  check_reducible("mode", x, dim);
+  check_reducible(op::mode, x, dim);
   if (x.dim() == 0) {
     return {clone(x), zeros({}, Dtype::i64, x.device())};
   }

@@ -71,32 +71,32 @@ double greatest(Dtype dtype) {
 
 }  // namespace
 
-Tensor erfinv(T input) {
-  return from_result<"ErfinvBackward0">("erfinv", kErfinv, input, [](T dy, T y) {
+Tensor erfinv(T input, Into into) {
+  return from_result<"ErfinvBackward0">(op::erfinv.to(into), kErfinv, input, [](T dy, T y) {
     return mul(dy, mul(exp(mul(y, y)), num(0.88622692545275801)));
   });
 }
 
-Tensor lgamma(T input) {
-  return from_input<"LgammaBackward0">("lgamma", kLgamma, input,
+Tensor lgamma(T input, Into into) {
+  return from_input<"LgammaBackward0">(op::lgamma.to(into), kLgamma, input,
                                        [](T dy, T x) { return mul(dy, digamma(x)); });
 }
 
-Tensor digamma(T input) {
-  Call c{"digamma", {input}};
+Tensor digamma(T input, Into into) {
+  Call c{op::digamma.to(into), {input}};
   return gamma_slope(c, 0);
 }
 
-Tensor polygamma(int64_t n, T input) {
+Tensor polygamma(int64_t n, T input, Into into) {
   check(n >= 0, Code::invalid_argument, "polygamma(n, x) does not support negative n.");
-  Call c{"polygamma", {input}};
+  Call c{op::polygamma.to(into), {input}};
   return gamma_slope(c, n);
 }
 
-Tensor logit(T input, std::optional<double> eps) {
+Tensor logit(T input, std::optional<double> eps, Into into) {
   const double low = eps.value_or(-INFINITY), high = eps ? 1 - *eps : INFINITY;
   return from_input<"LogitBackward0">(
-      "logit", kLogit, input,
+      op::logit.to(into), kLogit, input,
       [=](T dy, T x) {
         const Tensor slope = div(dy, mul(x, one_minus(x)));
         const double least = eps.value_or(0);
@@ -106,8 +106,8 @@ Tensor logit(T input, std::optional<double> eps) {
       {low, high});
 }
 
-Tensor sinc(T input) {
-  return from_input<"SincBackward0">("sinc", kSinc, input, [](T dy, T x) {
+Tensor sinc(T input, Into into) {
+  return from_input<"SincBackward0">(op::sinc.to(into), kSinc, input, [](T dy, T x) {
     const Tensor in = widened(x), zero = eq(in, num(int64_t{0}));
     const Tensor safe = where(zero, num(int64_t{1}), in);
     const Tensor slope = div(sub(cos(mul(in, num(kPi))), sinc(in)), safe);
@@ -116,34 +116,34 @@ Tensor sinc(T input) {
   });
 }
 
-Tensor deg2rad(T input) {
-  Call c{"deg2rad", {input}};
+Tensor deg2rad(T input, Into into) {
+  Call c{op::deg2rad.to(into), {input}};
   float_operands(c);
   return mul(c[0], num(kPi / 180));
 }
-Tensor rad2deg(T input) {
-  Call c{"rad2deg", {input}};
+Tensor rad2deg(T input, Into into) {
+  Call c{op::rad2deg.to(into), {input}};
   float_operands(c);
   return mul(c[0], num(180 / kPi));
 }
 
-Tensor signbit(T input) {
+Tensor signbit(T input, Into) {
   const GradMode off(false);
   if (!is_floating(input.dtype())) return lt(input, num(int64_t{0}));
   return lt(copysign(ones(Dims{}, input.dtype(), input.device()), input), num(int64_t{0}));
 }
 
-Tensor isposinf(T input) {
+Tensor isposinf(T input, Into) {
   const GradMode off(false);
   return eq(input, num(double(INFINITY)));
 }
-Tensor isneginf(T input) {
+Tensor isneginf(T input, Into) {
   const GradMode off(false);
   return eq(input, num(-double(INFINITY)));
 }
 
 Tensor nan_to_num(T input, std::optional<double> nan, std::optional<double> posinf,
-                  std::optional<double> neginf) {
+                  std::optional<double> neginf, Into) {
   if (!is_floating(input.dtype())) return clone(input);
   const double most = greatest(input.dtype());
   const Tensor x = where(isnan(input), num(nan.value_or(0.0)), input);
@@ -151,11 +151,11 @@ Tensor nan_to_num(T input, std::optional<double> nan, std::optional<double> posi
   return where(isneginf(input), num(neginf.value_or(-most)), y);
 }
 
-Tensor heaviside(T input, T values) {
+Tensor heaviside(T input, T values, Into into) {
   check(input.dtype() == values.dtype(), Code::dtype,
         "heaviside is not yet implemented for tensors with different dtypes: ",
         name_of(input.dtype()), " and ", name_of(values.dtype()));
-  Call c{"heaviside", {input, values}};
+  Call c{op::heaviside.to(into), {input, values}};
   const GradMode off(false);
   const Tensor zero = num(int64_t{0});
   const Tensor step = to_dtype(gt(input, zero), input.dtype());
@@ -163,8 +163,8 @@ Tensor heaviside(T input, T values) {
   return c.no_gradient(where(eq(input, zero), values, y));
 }
 
-Tensor copysign(T input, T other) {
-  Call c{"copysign", {input, other}};
+Tensor copysign(T input, T other, Into into) {
+  Call c{op::copysign.to(into), {input, other}};
   float_operands(c);
   Saved x = c.save(c[0]);
   Tensor y = c.map(kCopysign, {c[0], c[1]});
@@ -173,7 +173,7 @@ Tensor copysign(T input, T other) {
 }
 
 template <class Gradient>
-static Tensor of_pair(const char* name, const Kernel& kernel, T input, T other) {
+static Tensor of_pair(Form name, const Kernel& kernel, T input, T other) {
   Call c{name, {input, other}};
   float_operands(c);
   Saved a = c.save(c[0]), b = c.save(c[1]);
@@ -182,21 +182,23 @@ static Tensor of_pair(const char* name, const Kernel& kernel, T input, T other) 
   return c.track(std::move(y), std::move(gradient));
 }
 
-Tensor hypot(T input, T other) { return of_pair<HypotBackward>("hypot", kHypot, input, other); }
-
-Tensor logaddexp(T input, T other) {
-  return of_pair<LogaddexpBackward>("logaddexp", kLogaddexp, input, other);
+Tensor hypot(T input, T other, Into into) {
+  return of_pair<HypotBackward>(op::hypot.to(into), kHypot, input, other);
 }
 
-Tensor logaddexp2(T input, T other) {
+Tensor logaddexp(T input, T other, Into into) {
+  return of_pair<LogaddexpBackward>(op::logaddexp.to(into), kLogaddexp, input, other);
+}
+
+Tensor logaddexp2(T input, T other, Into into) {
   const double ln2 = 0.6931471805599453;
-  Call c{"logaddexp2", {input, other}};
+  Call c{op::logaddexp2.to(into), {input, other}};
   float_operands(c);
   return mul(logaddexp(mul(c[0], num(ln2)), mul(c[1], num(ln2))), num(1 / ln2));
 }
 
-Tensor xlogy(T input, T other) {
-  Call c{"xlogy", {input, other}};
+Tensor xlogy(T input, T other, Into into) {
+  Call c{op::xlogy.to(into), {input, other}};
   float_operands(c);
   // Only where the logarithm is infinite: elsewhere it is the slope, at 0 too.
   const Tensor ends = logical_or(le(c[1], num(int64_t{0})), eq(c[1], num(double(INFINITY))));
@@ -204,8 +206,8 @@ Tensor xlogy(T input, T other) {
   return drop_where(zero, mul(kept_operand(c, 0), log(where(zero, num(int64_t{1}), c[1]))));
 }
 
-Tensor ldexp(T input, T other) {
-  const Call c{"ldexp", {input, other}};
+Tensor ldexp(T input, T other, Into into) {
+  const Call c{op::ldexp.to(into), {input, other}};
   if (!is_floating(input.dtype()) || is_floating(other.dtype())) {
     return mul(kept_operand(c, 0), pow(num(2.0), other));
   }
@@ -214,14 +216,14 @@ Tensor ldexp(T input, T other) {
   return to_dtype(mul(x, pow(num(2.0), to_dtype(other, x.dtype()))), input.dtype());
 }
 
-Tensor float_power(T input, T exponent) {
-  const Tensor* into = destination("float_power");
-  check(!into || into->dtype() == Dtype::f64, Code::dtype, "the ",
-        into && into->is_same(input) ? "base given to float_power_ has dtype "
-                                     : "output given to float_power has dtype ",
-        into ? name_of(into->dtype()) : "",
+Tensor float_power(T input, T exponent, Into into) {
+  const Tensor* target = target_of(into);
+  check(!target || target->dtype() == Dtype::f64, Code::dtype, "the ",
+        target && target->is_same(input) ? "base given to float_power_ has dtype "
+                                         : "output given to float_power has dtype ",
+        target ? name_of(target->dtype()) : "",
         " but the operation's result requires dtype f64; convert it with .double()");
-  const Call c{"float_power", {input, exponent}};
+  const Call c{op::float_power.to(into), {input, exponent}};
   const Tensor base = kept_operand(c, 0);
   auto wide = [](T t) { return t.is_wrapped_number() ? t : to_dtype(t, Dtype::f64); };
   const Tensor a = wide(base), b = wide(exponent);

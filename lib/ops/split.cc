@@ -39,7 +39,7 @@ struct UnbindBackward {
 };
 
 template <class Backward>
-std::vector<Tensor> record_parts(const char* name, const Tensor& x, size_t dim,
+std::vector<Tensor> record_parts(const Op& name, const Tensor& x, size_t dim,
                                  std::vector<Tensor> parts) {
   if (!modes.grad) return parts;
   Backward f;
@@ -55,7 +55,7 @@ std::vector<Tensor> record_parts(const char* name, const Tensor& x, size_t dim,
 }
 
 template <class Backward>
-std::vector<Tensor> split_parts(const char* name, const Tensor& x, DimsView sizes, size_t d) {
+std::vector<Tensor> split_parts(const Op& name, const Tensor& x, DimsView sizes, size_t d) {
   std::vector<Tensor> parts;
   int64_t start = 0;
   for (int64_t n : sizes) {
@@ -85,7 +85,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
   for (int64_t start = 0; start < n || sizes.empty(); start += split_size) {
     sizes.push_back(std::min(split_size, n - start));
   }
-  return split_parts<SplitBackward>("split", x, sizes, d);
+  return split_parts<SplitBackward>(op::split, x, sizes, d);
 }
 
 std::vector<Tensor> split_with_sizes(const Tensor& x, DimsView split_sizes, int64_t dim) {
@@ -102,7 +102,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& x, DimsView split_sizes, int6
         "split_with_sizes expects split_sizes to sum exactly to ", x.sizes()[d],
         " (input tensor's size at dimension ", dim,
         "), but got split_sizes=", ShapeText{split_sizes});
-  return split_parts<SplitWithSizesBackward>("split_with_sizes", x, split_sizes, d);
+  return split_parts<SplitWithSizesBackward>(op::split_with_sizes, x, split_sizes, d);
 }
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
@@ -124,7 +124,7 @@ std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
   for (int64_t i = 0; i < x.sizes()[d]; ++i) {
     parts.push_back(alias(x, sizes, strides, x.offset() + i * x.strides()[d]));
   }
-  return record_parts<UnbindBackward>("unbind", x, d, std::move(parts));
+  return record_parts<UnbindBackward>(op::unbind, x, d, std::move(parts));
 }
 
 }  // namespace flambeau::ops

@@ -22,7 +22,7 @@ Pair std_mean_unbiased(const Tensor& x, DimsView dim, bool unbiased, bool keepdi
   return std_mean(x, dim, unbiased, keepdim);
 }
 
-Tensor nanmean(const Tensor& x, DimsView dim, bool keepdim, Dtype dtype) {
+Tensor nanmean(const Tensor& x, DimsView dim, bool keepdim, Dtype dtype, Into) {
   check(is_floating(x.dtype()), Code::dtype,
         "nanmean(): expected input to have floating point dtype but got ", name_of(x.dtype()));
   const Tensor count = sum(logical_not(isnan(detach(x))), dim, keepdim);

@@ -118,23 +118,22 @@ void check_mask(const char* text, const Tensor& mask) {
 // ends.
 bool is_exact(double v) { return std::fabs(v) <= 9007199254740992.0 || std::isinf(v); }
 
-Tensor clamp_numbers(const char* op, const Tensor& input, const Tensor& low, const Tensor& high,
-                     double a, double b) {
+Tensor clamp_numbers(Form op, const Tensor& input, const Tensor& low, const Tensor& high, double a,
+                     double b) {
   Call c{op, {input, low, high}};
   c.promote();
   ClampNumbersBackward gradient{c.save(c[0]), a, b};
   return c.track(c.map(kClampNumbers, {c[0]}, {a, b}), std::move(gradient));
 }
 
-Tensor clamp_one(const char* op, const Kernel& k, const Tensor& input, const Tensor& bound,
-                 bool lower) {
+Tensor clamp_one(Form op, const Kernel& k, const Tensor& input, const Tensor& bound, bool lower) {
   Call c{op, {input, bound}};
   c.promote();
   BoundBackward gradient{c.save(c[0]), c.save(c[1]), lower};
   return c.track(c.map(k, {c[0], c[1]}), std::move(gradient));
 }
 
-Tensor clamp_as(const char* op, const Tensor& input, const Tensor& low, const Tensor& high) {
+Tensor clamp_as(Form op, const Tensor& input, const Tensor& low, const Tensor& high) {
   check(low.defined() || high.defined(), Code::invalid_argument,
         "torch.clamp: At least one of 'min' or 'max' must not be None");
   constexpr double inf = std::numeric_limits<double>::infinity();
@@ -153,7 +152,7 @@ Tensor clamp_as(const char* op, const Tensor& input, const Tensor& low, const Te
 }
 
 // input + value * a (op) b
-template <class Backward> Tensor add_product(const char* op, const Kernel& k, const Tensor& x,
+template <class Backward> Tensor add_product(Form op, const Kernel& k, const Tensor& x,
                                              const Tensor& a, const Tensor& b, double value) {
   Call c{op, {x, a, b}};
   const Dtype dtype = c.promote();
@@ -165,10 +164,10 @@ template <class Backward> Tensor add_product(const char* op, const Kernel& k, co
 
 }  // namespace
 
-Tensor where(const Tensor& condition, const Tensor& input, const Tensor& other) {
+Tensor where(const Tensor& condition, const Tensor& input, const Tensor& other, Into into) {
   check_mask("where expected condition to be a boolean tensor, but got a tensor with dtype ",
              condition);
-  Call c{"where", {condition, input, other}};
+  Call c{op::where.to(into), {condition, input, other}};
   const Tensor* values[] = {&c[1], &c[2]};
   const Dtype dtype = result_type(values);
   c.convert(1, dtype);
@@ -177,47 +176,51 @@ Tensor where(const Tensor& condition, const Tensor& input, const Tensor& other) 
   return c.track(c.map(kWhere, {c[0], c[1], c[2]}), std::move(gradient));
 }
 
-Tensor masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value) {
+Tensor masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value, Into into) {
   check_mask("masked_fill_ only supports boolean masks, but got mask with dtype ", mask);
   check(value.dim() == 0, Code::shape,
         "masked_fill_ only supports a 0-dimension value tensor, but got tensor with ", value.dim(),
         " dimension(s).");
-  Call c{"masked_fill", {input, mask, value}};
+  Call c{op::masked_fill.to(into), {input, mask, value}};
   c.convert(2, c[0].dtype());
   MaskedFillBackward gradient{c.save(c[1])};
   return c.track(c.map(kWhere, {c[1], c[2], c[0]}), std::move(gradient));
 }
 
-Tensor clamp(const Tensor& input, const Tensor& min, const Tensor& max) {
-  return clamp_as("clamp", input, min, max);
+Tensor clamp(const Tensor& input, const Tensor& min, const Tensor& max, Into into) {
+  return clamp_as(op::clamp.to(into), input, min, max);
 }
-Tensor clamp_min(const Tensor& input, const Tensor& min) {
-  return clamp_as("clamp_min", input, min, {});
+Tensor clamp_min(const Tensor& input, const Tensor& min, Into into) {
+  return clamp_as(op::clamp_min.to(into), input, min, {});
 }
-Tensor clamp_max(const Tensor& input, const Tensor& max) {
-  return clamp_as("clamp_max", input, {}, max);
+Tensor clamp_max(const Tensor& input, const Tensor& max, Into into) {
+  return clamp_as(op::clamp_max.to(into), input, {}, max);
 }
 
-Tensor lerp(const Tensor& input, const Tensor& end, const Tensor& weight) {
+Tensor lerp(const Tensor& input, const Tensor& end, const Tensor& weight, Into into) {
   check(input.dtype() == end.dtype(), Code::dtype, "expected dtype ", name_of(input.dtype()),
         " for `end` but got dtype ", name_of(end.dtype()));
   check(weight.dim() == 0 || weight.dtype() == input.dtype(), Code::dtype, "expected dtype ",
         name_of(input.dtype()), " for `weight` but got dtype ", name_of(weight.dtype()));
-  Call c{"lerp", {input, end, weight}};
+  Call c{op::lerp.to(into), {input, end, weight}};
   c.convert(2, c[0].dtype());
   LerpBackward gradient{c.save(c[0]), c.save(c[1]), c.save(c[2])};
   return c.track(c.map(kLerp, {c[0], c[1], c[2]}), std::move(gradient));
 }
 
-Tensor addcmul(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value) {
-  return add_product<AddcmulBackward>("addcmul", kAddcmul, input, tensor1, tensor2, value);
+Tensor addcmul(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value,
+               Into into) {
+  return add_product<AddcmulBackward>(op::addcmul.to(into), kAddcmul, input, tensor1, tensor2,
+                                      value);
 }
 
-Tensor addcdiv(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value) {
+Tensor addcdiv(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value,
+               Into into) {
   check(is_floating(tensor1.dtype()) || is_floating(tensor2.dtype()), Code::dtype,
         "Integer division with addcdiv is no longer supported; convert an operand: "
         "tensor2.to(float32)");
-  return add_product<AddcdivBackward>("addcdiv", kAddcdiv, input, tensor1, tensor2, value);
+  return add_product<AddcdivBackward>(op::addcdiv.to(into), kAddcdiv, input, tensor1, tensor2,
+                                      value);
 }
 
 }  // namespace flambeau::ops

@@ -87,12 +87,12 @@ std::vector<Tensor> unique_of(const char* op, const Tensor& x, std::optional<int
 
 std::vector<Tensor> unique(const Tensor& x, std::optional<int64_t> dim, bool return_inverse,
                            bool return_counts) {
-  return unique_of("unique", x, dim, return_inverse, return_counts, true);
+  return unique_of(op::unique, x, dim, return_inverse, return_counts, true);
 }
 
 std::vector<Tensor> unique_consecutive(const Tensor& x, std::optional<int64_t> dim,
                                        bool return_inverse, bool return_counts) {
-  return unique_of("unique_consecutive", x, dim, return_inverse, return_counts, false);
+  return unique_of(op::unique_consecutive, x, dim, return_inverse, return_counts, false);
 }
 
 }  // namespace flambeau::ops

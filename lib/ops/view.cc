@@ -153,7 +153,7 @@ Tensor view(const Tensor& x, DimsView shape) {
         "view size is not compatible with input tensor's size and stride (at least one dimension "
         "spans "
         "across two contiguous subspaces). Use .reshape(...) instead.");
-  return make_view("view", x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
+  return make_view(op::view, x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
 }
 
 Tensor view_dtype(const Tensor& x, Dtype dtype) {
@@ -189,7 +189,7 @@ Tensor reshape(const Tensor& x, DimsView shape) {
   const Dims sizes = infer_size(shape, x.numel(), x.sizes());
   Dims strides;
   if (!view_strides(x, sizes, strides)) return view(contiguous(x), sizes);
-  return make_view("view", x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
+  return make_view(op::view, x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
 }
 
 Tensor as_strided(const Tensor& x, DimsView sizes, DimsView strides,
@@ -203,14 +203,14 @@ Tensor as_strided(const Tensor& x, DimsView sizes, DimsView strides,
   check(offset >= 0 && (span == 0 || (offset <= held && span <= held - offset)), Code::shape,
         "as_strided: sizes ", ShapeText{sizes}, ", strides ", to_string(strides), " and offset ",
         offset, " reach outside the storage of ", x);
-  return make_view("as_strided", x, sizes, strides, offset,
+  return make_view(op::as_strided, x, sizes, strides, offset,
                    AsStridedBackward{Dims(x.sizes()), Dims(x.strides()), Dims(sizes), Dims(strides),
                                      offset - x.offset()});
 }
 
 namespace {
 
-template <class Backward> Tensor permuted(const char* name, const Tensor& x, DimsView order) {
+template <class Backward> Tensor permuted(const Op& name, const Tensor& x, DimsView order) {
   const size_t n = order.size();
   Dims sizes(n), strides(n), inverse(n);
   for (size_t i = 0; i < n; ++i) {
@@ -248,17 +248,18 @@ Tensor permute(const Tensor& x, DimsView dims) {
     seen[size_t(at)] = true;
     order.push_back(at);
   }
-  return permuted<PermuteBackward>("permute", x, order);
+  return permuted<PermuteBackward>(op::permute, x, order);
 }
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
-  return permuted<TransposeBackward>("transpose", x, swapped_order(x, dim0, dim1));
+  return permuted<TransposeBackward>(op::transpose, x, swapped_order(x, dim0, dim1));
 }
 
 Tensor t(const Tensor& x) {
   check(x.dim() <= 2, Code::shape, "t() expects a tensor with <= 2 dimensions, but self is ",
         x.dim(), "D");
-  return permuted<TBackward>("t", x, x.dim() < 2 ? swapped_order(x, 0, 0) : swapped_order(x, 0, 1));
+  return permuted<TBackward>(op::t, x,
+                             x.dim() < 2 ? swapped_order(x, 0, 0) : swapped_order(x, 0, 1));
 }
 
 Tensor expand(const Tensor& x, DimsView size) {
@@ -280,7 +281,7 @@ Tensor expand(const Tensor& x, DimsView size) {
           ".  Target sizes: ", ShapeText{size}, ".  Tensor sizes: ", ShapeText{x.sizes()});
     if (sizes[i] == have) strides[i] = x.strides()[i - shift];
   }
-  return make_view("expand", x, sizes, strides, x.offset(), ExpandBackward{Dims(x.sizes())});
+  return make_view(op::expand, x, sizes, strides, x.offset(), ExpandBackward{Dims(x.sizes())});
 }
 
 Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t step) {
@@ -296,7 +297,7 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   sizes[d] = (end - start + step - 1) / step;
   strides[d] *= step;
   dense[d] *= step;
-  return make_view("slice", x, sizes, strides, x.offset() + start * x.strides()[d],
+  return make_view(op::slice, x, sizes, strides, x.offset() + start * x.strides()[d],
                    SliceBackward{{Dims(x.sizes()), sizes, dense, skipped}});
 }
 
@@ -312,7 +313,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   sizes.erase(d);
   strides.erase(d);
   dense.erase(d);
-  return make_view("select", x, sizes, strides, x.offset() + index * x.strides()[d],
+  return make_view(op::select, x, sizes, strides, x.offset() + index * x.strides()[d],
                    SelectBackward{{Dims(x.sizes()), sizes, dense, skipped}});
 }
 
@@ -340,9 +341,11 @@ Tensor squeeze(const Tensor& x, DimsView dim) {
     strides.push_back(x.strides()[i]);
   }
   if (!dim.data()) {
-    return make_view("squeeze", x, sizes, strides, x.offset(), SqueezeBackward{{Dims(x.sizes())}});
+    return make_view(op::squeeze, x, sizes, strides, x.offset(),
+                     SqueezeBackward{{Dims(x.sizes())}});
   }
-  return make_view("squeeze", x, sizes, strides, x.offset(), SqueezeDimBackward{{Dims(x.sizes())}});
+  return make_view(op::squeeze, x, sizes, strides, x.offset(),
+                   SqueezeDimBackward{{Dims(x.sizes())}});
 }
 
 Tensor unsqueeze(const Tensor& x, int64_t dim) {
@@ -351,7 +354,7 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
   const int64_t stride = d < sizes.size() ? sizes[d] * strides[d] : 1;
   sizes.insert(d, 1);
   strides.insert(d, stride);
-  return make_view("unsqueeze", x, sizes, strides, x.offset(),
+  return make_view(op::unsqueeze, x, sizes, strides, x.offset(),
                    UnsqueezeBackward{{Dims(x.sizes())}});
 }
 

@@ -9,8 +9,8 @@ namespace flambeau::ops {
 
 // A view of x, recorded with gradient f where one is needed.
 template <class F>
-Tensor make_view(const char* name, const Tensor& x, DimsView sizes, DimsView strides,
-                 int64_t offset, F&& f) {
+Tensor make_view(const Op& name, const Tensor& x, DimsView sizes, DimsView strides, int64_t offset,
+                 F&& f) {
   Tensor v = alias(x, sizes, strides, offset);
   if (!modes.grad) return v;
   v.impl()->base = x.base() ? x.base() : x;

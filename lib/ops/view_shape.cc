@@ -17,7 +17,7 @@ struct UnfoldBackward : AsStridedBackward {
 
 // x takes over the geometry and the history of v, a view of itself.
 Tensor adopt_view(const char* op, const Tensor& x, const Tensor& v) {
-  check_into(x, op, Into::inplace);
+  check_writable(x, op, Destination::inplace);
   const Ref<Node> node = grad_fn(v);  // before the write below makes a view's history stale
   x.impl()->set_geometry(v.offset(), v.sizes(), v.strides());
   x.storage()->written_by(op, "_");
@@ -70,7 +70,7 @@ Tensor unfold_dim(const Tensor& x, int64_t dimension, int64_t size, int64_t step
   strides.push_back(last);
   dense.push_back(dense_last);
   return make_view(
-      "unfold_dim", x, sizes, strides, x.offset(),
+      op::unfold_dim, x, sizes, strides, x.offset(),
       UnfoldBackward{{Dims(x.sizes()), contiguous_strides(x.sizes()), sizes, dense, 0}});
 }
 
@@ -95,7 +95,7 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   auto skipped = [&](DimsView s) {
     return size == 0 ? 0 : offset >= 0 ? offset * s[b] : -offset * s[a];
   };
-  return make_view("diagonal", x, sizes, strides, x.offset() + skipped(x.strides()),
+  return make_view(op::diagonal, x, sizes, strides, x.offset() + skipped(x.strides()),
                    DiagonalBackward{{Dims(x.sizes()), sizes, dense_view, skipped(dense)}});
 }
 
@@ -145,13 +145,15 @@ Tensor atleast_3d(const Tensor& x) {
   return x.dim() == 2 ? unsqueeze(x, -1) : x;
 }
 
-Tensor squeeze_(const Tensor& x, DimsView dim) { return adopt_view("squeeze", x, squeeze(x, dim)); }
+Tensor squeeze_(const Tensor& x, DimsView dim) {
+  return adopt_view(op::squeeze, x, squeeze(x, dim));
+}
 Tensor unsqueeze_(const Tensor& x, int64_t dim) {
-  return adopt_view("unsqueeze", x, unsqueeze(x, dim));
+  return adopt_view(op::unsqueeze, x, unsqueeze(x, dim));
 }
 Tensor transpose_(const Tensor& x, int64_t dim0, int64_t dim1) {
-  return adopt_view("transpose", x, transpose(x, dim0, dim1));
+  return adopt_view(op::transpose, x, transpose(x, dim0, dim1));
 }
-Tensor t_(const Tensor& x) { return adopt_view("t", x, t(x)); }
+Tensor t_(const Tensor& x) { return adopt_view(op::t, x, t(x)); }
 
 }  // namespace flambeau::ops

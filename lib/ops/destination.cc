@@ -1,9 +1,7 @@
 // In-place writes: what may be written to, and how a write enters the graph. A write to a view
 // replaces the history of its base by CopySlices: the base's old gradient outside the view, the
 // op's inside.
-#include "ops/into.h"
-
-#include <string_view>
+#include "ops/destination.h"
 
 #include "base/error.h"
 #include "graph/autograd_data.h"
@@ -12,11 +10,12 @@
 
 namespace flambeau {
 
-Into::Into(const Tensor& t, const char* name, Form f)
-    : target(t), op(name), form(f), before(pending_into) {
-  pending_into = this;
+Destination::Destination(const Tensor& target, const Op& op, Kind kind)
+    : target_(target), op_(op), kind_(kind), autocast_(modes.autocast) {
+  ops::check_writable(target, op, kind);
+  modes.autocast = false;
 }
-Into::~Into() { pending_into = before; }
+Destination::~Destination() { modes.autocast = autocast_; }
 
 namespace {
 
@@ -78,42 +77,52 @@ void rebase_history(const Tensor& t, Ref<Node> node) {
   autograd_data(t).fresh_at = t.storage()->version() - 1;  // stale: made anew from the base's
 }
 
-void prepare_target(Into& into, DimsView sizes, Dtype dtype, Device device) {
-  const Tensor& t = into.target;
+void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
+  const Tensor& t = target_;
   check(t.device() == device, Code::device_mismatch,
-        "Expected all tensors to be on the same device, but ", into.op,
-        into.form == Into::out ? "(out=...)" : "_", " would write a result that is on ",
-        to_string(device), " to ", t, "; move the destination or the operands");
+        "Expected all tensors to be on the same device, but ", op_, is_out() ? "(out=...)" : "_",
+        " would write a result that is on ", to_string(device), " to ", t,
+        "; move the destination or the operands");
   const bool same = std::equal(sizes.begin(), sizes.end(), t.sizes().begin(), t.sizes().end());
-  if (!same && into.form == Into::out) {
+  if (!same && is_out()) {
     ops::resize_(t, sizes);
   } else {
-    check(same, Code::shape, into.op, "_: output with shape ", ShapeText{t.sizes()},
+    check(same, Code::shape, op_, "_: output with shape ", ShapeText{t.sizes()},
           " doesn't match the broadcast shape ", ShapeText{sizes});
   }
-  check(category_of(dtype) <= category_of(t.dtype()), Code::dtype, into.op, ": result type ",
+  check(category_of(dtype) <= category_of(t.dtype()), Code::dtype, op_, ": result type ",
         name_of(dtype), " can't be cast to the desired output type ", name_of(t.dtype()));
+}
+
+uint32_t Destination::adopt() {
+  const uint32_t before = target_.storage()->version();
+  target_.storage()->written_by(op_, is_out() ? "(out=...)" : "_");
+  written_ = true;
+  return before;
+}
+
+Tensor Destination::finish(const Tensor& result) {
+  if (written_) return target_;
+  if (is_out() && modes.grad && requires_grad(result)) ops::fail_recorded_out(op_);
+  prepare(result.sizes(), result.dtype(), result.device());
+  ops::copy_(target_, result);
+  return target_;
 }
 
 namespace ops {
 
-const Tensor* destination(const char* op) {
-  const bool mine =
-      pending_into && !pending_into->written && std::string_view(op) == pending_into->op;
-  return mine ? &pending_into->target : nullptr;
-}
-
-void check_no_overlap(const char* op, std::initializer_list<const Tensor*> operands) {
-  const Tensor* out = destination(op);
-  if (!out || pending_into->form != Into::out || out->numel() == 0) return;
+void check_no_overlap(Form form, std::initializer_list<const Tensor*> operands) {
+  if (!form.destination || !form.destination->is_out()) return;
+  const Tensor& out = form.destination->target();
+  if (out.numel() == 0) return;
   const auto end_of = [](const Tensor& t) {
     return static_cast<char*>(t.data()) +
            size_t(span_of(t.sizes(), t.strides())) * t.element_size();
   };
   for (const Tensor* x : operands) {
-    const bool shares = x->storage() == out->storage() && x->numel() > 0 &&
-                        x->data() < end_of(*out) && out->data() < end_of(*x);
-    check(!shares, Code::invalid_argument, op,
+    const bool shares = x->storage() == out.storage() && x->numel() > 0 &&
+                        x->data() < end_of(out) && out.data() < end_of(*x);
+    check(!shares, Code::invalid_argument, form.op,
           ": unsupported operation: some elements of the input tensor and the written-to tensor "
           "refer to a single memory location. Please clone() the tensor before performing the "
           "operation.");
@@ -128,7 +137,7 @@ void fail_recorded_out(const char* op) {
               {}, "call it under no_grad(), or without out=");
 }
 
-void check_into(const Tensor& target, const char* op, Into::Form form) {
+void check_writable(const Tensor& target, const char* op, Destination::Kind kind) {
   for (size_t i = 0; i < target.sizes().size(); ++i) {
     check(target.strides()[i] != 0 || target.sizes()[i] <= 1, Code::invalid_argument, op,
           ": unsupported operation: more than one element of the written-to tensor refers to a "
@@ -139,7 +148,7 @@ void check_into(const Tensor& target, const char* op, Into::Form form) {
         ": Inplace update to inference tensor outside InferenceMode is not allowed.");
   if (!modes.grad) return;
   const bool leaf = requires_grad(target) && is_leaf(target);
-  if (form == Into::out) {
+  if (kind == Destination::out) {
     if (requires_grad(target)) fail_recorded_out(op);
     return;
   }
@@ -150,15 +159,6 @@ void check_into(const Tensor& target, const char* op, Into::Form form) {
   check(!(base && requires_grad(base) && is_leaf(base)), Code::autograd,
         "a view of a leaf Variable that requires grad is being used in an in-place operation.",
         " \"", op, "_\" would change ", base, " through a view");
-}
-
-Tensor finish_into(Into& into, const Tensor& result) {
-  if (into.written) return into.target;
-  if (into.form == Into::out && modes.grad && requires_grad(result)) fail_recorded_out(into.op);
-  prepare_target(into, result.sizes(), result.dtype(), result.device());
-  into.written = true;  // the copy below is an op of its own
-  copy_(into.target, result);
-  return into.target;
 }
 
 }  // namespace ops

@@ -1,0 +1,55 @@
+// In-place and out forms, derived from the plain op: a destination that is handed down to the op's
+// Call, which writes into it directly where shape, dtype and aliasing allow. The result of an op
+// that does not hand it on is copied into it, differentiably.
+#pragma once
+#include "ops/op.h"
+#include "tensor/tensor.h"
+
+namespace flambeau {
+
+class Destination {
+ public:
+  enum Kind : int8_t { inplace, out };
+
+  // Throws where `target` may not be written to. Autocast rests while this lives, since the result
+  // has a dtype already.
+  Destination(const Tensor& target, const Op& op, Kind kind);
+  ~Destination();
+  Destination(const Destination&) = delete;
+  Destination& operator=(const Destination&) = delete;
+
+  const Tensor& target() const { return target_; }
+  const Op& op() const { return op_; }
+  bool is_out() const { return kind_ == out; }
+  bool written() const { return written_; }
+
+  // Throws where a result of that shape, dtype and device does not fit; an out= is resized.
+  void prepare(DimsView sizes, Dtype dtype, Device device);
+  // Counts the target as written by this op and returns the version that it had before.
+  uint32_t adopt();
+  // The target, holding the op's result, which is copied where the op has not written it.
+  Tensor finish(const Tensor& result);
+
+ private:
+  const Tensor target_;
+  const Op& op_;
+  const Kind kind_;
+  bool written_ = false;
+  const bool autocast_;  // was on
+};
+
+namespace ops {
+
+// The tensor that a form is to write into; null for the plain form.
+inline const Tensor* target_of(Into into) {
+  return into.destination ? &into.destination->target() : nullptr;
+}
+
+// Refuses an out= that shares memory with an operand of an op that could not read it any more.
+void check_no_overlap(Form form, std::initializer_list<const Tensor*> operands);
+// Throws where `op` may not change `target` in place, or write an out= to it.
+void check_writable(const Tensor& target, const char* op, Destination::Kind kind);
+[[noreturn]] void fail_recorded_out(const char* op);
+
+}  // namespace ops
+}  // namespace flambeau
