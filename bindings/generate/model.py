@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import pathlib
 import re
 
 SCALARS = {
@@ -82,13 +81,11 @@ class Api:
     handles: list[dict]
     functions: list[Function]
     scalars: dict[str, str] = dataclasses.field(default_factory=dict)  # typedefs of C's numbers
-    include: pathlib.Path | None = None  # all headers, the generated ones too, while emitters run
 
     @functools.cached_property
     def raw(self) -> dict:
         """The same as dictionaries and lists."""
         data = dataclasses.asdict(self)
-        del data["include"]
         for f in data["functions"]:
             del f["line"], f["inplace"], f["out"], f["doc"]["faults"]
             if not f["autocast"]:
