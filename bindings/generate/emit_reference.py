@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
-import re
-
 from model import Api, Function
 
 _FOLDER = "bindings/reference"
@@ -110,16 +107,6 @@ def _types(api: Api, header: str) -> list[str]:
     return pages
 
 
-def _introduction(header: str) -> str:
-    """The header's opening comment, without the line that the generator reads."""
-    text = (
-        pathlib.Path(__file__).resolve().parent.parent.parent / "include" / "flambeau" / header
-    ).read_text()
-    opening = text.split("*/")[0].removeprefix("/*")
-    lines = [re.sub(r"^ \*? ?", "", line).strip() for line in opening.split("\n")]
-    return "\n".join(line for line in lines if not line.startswith("namespace:")).strip() + "\n"
-
-
 def _page(api: Api, header: str) -> str:
     forms: dict[str, list[Function]] = {}
     for f in api.functions:
@@ -131,7 +118,13 @@ def _page(api: Api, header: str) -> str:
         if f.header == header and not f.form
     ]
     return "\n".join(
-        [_MARK, f"# flambeau/{header}\n", _introduction(header), *_types(api, header), *functions]
+        [
+            _MARK,
+            f"# flambeau/{header}\n",
+            api.openings[header] + "\n",
+            *_types(api, header),
+            *functions,
+        ]
     )
 
 

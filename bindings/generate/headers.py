@@ -90,7 +90,8 @@ class Reader:
         )
         paths = [folder / name for name in ["common.h", *names]]
         declared = self._parse(paths)
-        parsed = [(p, self._namespace(p), declared[str(p)]) for p in paths]
+        openings = {p.name: p.read_text().split("*/")[0].removeprefix("/*") for p in paths}
+        parsed = [(p, self._namespace(p, openings[p.name]), declared[str(p)]) for p in paths]
         self._raise_faults()  # C that does not compile: further faults would only follow from it
         for _, _, cursors in parsed:
             for c in cursors:
@@ -110,6 +111,7 @@ class Reader:
             list(self.handles.values()),
             functions,
             self.scalars,
+            {name: _prose(opening) for name, opening in openings.items()},
         )
 
     def _raise_faults(self) -> None:
@@ -151,8 +153,7 @@ class Reader:
         name = str(path.relative_to(self.include.parent))
         self.faults.append(((name, line), f"{name}:{line}: {text}"))
 
-    def _namespace(self, path: pathlib.Path) -> str | None:
-        opening = path.read_text().split("*/")[0]
+    def _namespace(self, path: pathlib.Path, opening: str) -> str | None:
         match = re.search(r"\* namespace: (\w+)", opening)
         namespace = match[1] if match else None
         if namespace not in ("ops", "capi") and path.name != "common.h":
@@ -347,6 +348,12 @@ def _layout(record, fields) -> dict:
         "align": record.get_align(),
         "offsets": {f.spelling: record.get_offset(f.spelling) // 8 for f in fields},
     }
+
+
+def _prose(opening: str) -> str:
+    """The header's opening comment, without the line that the generator reads."""
+    lines = [re.sub(r"^ \*? ?", "", line).strip() for line in opening.split("\n")]
+    return "\n".join(line for line in lines if not line.startswith("namespace:")).strip()
 
 
 def _builtin_headers() -> str:

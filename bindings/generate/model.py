@@ -81,6 +81,7 @@ class Api:
     handles: list[dict]
     functions: list[Function]
     scalars: dict[str, str] = dataclasses.field(default_factory=dict)  # typedefs of C's numbers
+    openings: dict[str, str] = dataclasses.field(default_factory=dict)  # what each header is about
 
     @functools.cached_property
     def raw(self) -> dict:

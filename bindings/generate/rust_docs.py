@@ -33,10 +33,7 @@ def comment(text: str, indent: str) -> str:
 
 def title(api: Api, header: str) -> str:
     """What a header says that it holds: its first sentence."""
-    for line in (api.include / "flambeau" / header).read_text().splitlines():
-        if line.startswith("/*"):
-            return re.split(r"[.:;,]", line.removeprefix("/*").strip())[0]
-    return header
+    return re.split(r"[.:;,]", " ".join(api.openings[header].split()))[0]
 
 
 def function(
