@@ -142,6 +142,8 @@ def result_type(f: Function) -> str:
 def _out_value(p: Param) -> str:
     """The C++ value written through `T *out_x`."""
     inner = p.type[: p.type.rindex("*")].strip()
+    if inner == "void *" and p.nullable:  # the program's own data, which somebody must take
+        return "OwnedPointer"
     return {"flam_bool": "bool", "flam_dtype": "Dtype", "flam_device": "Device"}.get(
         inner, inner.replace(" *", "*")
     )

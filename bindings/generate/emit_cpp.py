@@ -7,6 +7,8 @@ import textwrap
 import cpp
 from model import Api, Function
 
+FORMS = ("inplace", "out")  # of an op; a handle's retain and keep have no target
+
 _HEADER = """#pragma once
 #include <optional>
 #include <span>
@@ -31,11 +33,11 @@ def _wrapped(text: str) -> str:
 
 
 def _declarations(api: Api, namespace: str, includes: list[str]) -> str:
-    written = {f.base for f in api.functions if f.form}  # into a destination
+    written = {f.base for f in api.functions if f.form in FORMS}  # into a destination
     lines = [
         _wrapped(cpp.declaration(f, f.name in written) + ";")
         for f in api.functions
-        if f.namespace == namespace
+        if f.namespace == namespace and f.form not in ("retain", "keep")
     ]
     return (
         cpp.BANNER
@@ -88,7 +90,7 @@ def _ops(api: Api) -> str:
 
 
 def emit(api: Api) -> dict[str, str]:
-    forms = [_form(f) for f in api.functions if f.form]
+    forms = [_form(f) for f in api.functions if f.form in FORMS]
     derived = (
         cpp.BANNER
         + '#include "ops/destination.h"\n#include "ops/gen/op.h"\n#include "ops/ops.h"\n\n'

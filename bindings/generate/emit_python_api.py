@@ -80,7 +80,9 @@ def emit_function(f, wrappers):
             if kind == "status"
             else ["    if not h:", "        return _none()"]
         )
-        if kind == "handle":
+        if operand := f.result.get("operand"):
+            lines.append(f"    return {operand}")
+        elif kind == "handle":
             lines.append(f"    return {known(result_wrapper(f.result['type'], kind), wrappers)}(h)")
         elif outs:
             values = []

@@ -225,7 +225,7 @@ class Emitter:
             self.emit(f"{indent}if not h:", f"{indent}    _raise()")
             if result in ("out", "self"):
                 kept = "out" if result == "out" else values[0]
-                self.emit(f"{indent}_rel(h)", f"{indent}return {kept}")
+                self.emit(f"{indent}return {kept}")
             elif result_wrapper(f.result["type"], kind) == "_wrap":
                 self.emit(f"{indent}t = _new(Tensor)", f"{indent}t._h = h", f"{indent}return t")
             else:

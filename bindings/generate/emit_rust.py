@@ -38,12 +38,7 @@ class Method:
         self.options = rust.options_path(f) if self.c_struct or len(chosen) >= IN_PLACE else None
         self.fields = [field(a) for a in chosen] if self.options else []
         self.extra += [] if self.options else chosen
-        self.chains = (
-            self.receiver is not None
-            and self.receiver.mutable
-            and self.receiver.kind == "tensor"
-            and f.result["type"] == "flam_tensor *"
-        )
+        self.chains = self.receiver is not None and f.result.get("operand") == self.receiver.name
 
     def text(self) -> str:
         indent = "    " if self.place.type else ""
@@ -189,7 +184,7 @@ class Method:
         kind, c = self.f.result["kind"], self.f.result["type"]
         if self.chains:
             return "Result<&mut Tensor>"
-        if self.f.form == "out":
+        if self.f.result.get("operand"):
             return "Result<()>"
         if kind == "status":
             types = [self._out_type(p)[0] for p in self.outs]
@@ -213,9 +208,9 @@ class Method:
     def _convert(self, call: str) -> list[str]:
         kind, c = self.f.result["kind"], self.f.result["type"]
         if self.chains:
-            return [f"unsafe {{ made::<Tensor>({call})? }};", "Ok(self)"]
-        if self.f.form == "out":
-            return [f"unsafe {{ made::<Tensor>({call}) }}.map(drop)"]
+            return [f"unsafe {{ written({call})? }};", "Ok(self)"]
+        if self.f.result.get("operand"):
+            return [f"unsafe {{ written({call}) }}"]
         if kind == "status":
             values = [self._out_type(p)[1] for p in self.outs]
             if not values:

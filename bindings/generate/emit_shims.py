@@ -80,13 +80,16 @@ def _body(f: Function) -> list[str]:
     params = cpp.visible(f)
     if f.name.endswith("_release") and len(params) == 1 and f.result["kind"] == "void":
         return [f"  release_handle({params[0].name});"]
-    if f.name.endswith("_retain") and len(params) == 1 and f.result["kind"] == "void":
-        return [f'  retain_handle({params[0].name}, "{f.name}");']
+    if f.form in ("retain", "keep"):
+        return [f'  return {f.form}_handle({params[0].name}, "{f.name}");']
     counted = cpp.lists(f)
     arguments = ", ".join(_argument(f, p, p.name in counted) for p in params)
     call = f"flambeau::{f.namespace}::{f.op}({arguments})"
     kind = f.result["kind"]
     op = f.namespace == "ops"
+    if operand := f.result.get("operand"):
+        guard = "guard_op_in" if op else "guard_in"
+        return [f'  return {guard}("{f.name}", {operand}, [&] {{ {call}; }});']
     if kind == "handle":
         guard = "guard_op" if op else "guard_handle"
         return [f'  return {guard}("{f.name}", [&] {{ return {call}; }});']

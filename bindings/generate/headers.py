@@ -297,7 +297,7 @@ class Reader:
             None,
             None,
             docs.parse(c.raw_comment),
-            self._result(c, notes),
+            self._result(c, notes, params),
             params,
             "inplace" in notes,
             "out" in notes,
@@ -318,7 +318,7 @@ class Reader:
             self._fault(path, f.line, f"{f.name}: {fault}")
         self.functions.append(f)
 
-    def _result(self, c, notes) -> dict:
+    def _result(self, c, notes, params: list[Param]) -> dict:
         type_name = _spelling(c.result_type)
         bare = pointee(type_name)
         if type_name == "flam_status":
@@ -327,11 +327,21 @@ class Reader:
             kind = "void"
         elif bare == "char":
             kind = "string"
+        elif owner := [
+            p for p in params if p.name == notes.get("borrowed") and _same(p, type_name)
+        ]:
+            nullable = "nullable" in notes
+            return dict(kind="handle", type=type_name, nullable=nullable, operand=owner[0].name)
         elif "*" in type_name:
             kind = "borrowed" if "borrowed" in notes else "handle"
         else:
             kind = "value"
         return {"kind": kind, "type": type_name, "nullable": "nullable" in notes}
+
+
+def _same(p: Param, result: str) -> bool:
+    """Whether a result of that type can be the parameter's own handle."""
+    return p.kind in ("tensor", "handle") and pointee(p.type) == pointee(result)
 
 
 def _spelling(c_type) -> str:

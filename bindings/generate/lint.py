@@ -65,6 +65,10 @@ def _since(f: Function, version: str) -> Iterator[str]:
 def _result(f: Function, enums: dict[str, dict], handles: set[str]) -> Iterator[str]:
     kind, type_name, bare = f.result["kind"], f.result["type"], pointee(f.result["type"])
     stars = type_name.count("*")
+    if f.namespace == "ops" and f.name.endswith("_") and type_name == "flam_tensor *":
+        first = f.params[0].name if f.params else ""
+        if f.result.get("operand") != first:
+            yield f"an in-place form gives its first operand back: FLAM_BORROWED({first})"
     if kind == "handle":
         if bare not in handles or stars != 1:
             yield (
@@ -148,8 +152,6 @@ def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterato
     pointer = "*" in p.type
     if p.nullable and not pointer:
         yield f"FLAM_NULLABLE on {p.type}, which is no pointer"
-    if p.nullable and p.kind == "out":
-        yield "an out_ parameter is never FLAM_NULLABLE: callers pass a variable they may ignore"
     if p.consumes and not pointer:
         yield f"FLAM_CONSUMES on {p.type}, which is no pointer"
     if p.variadic and p.kind not in ("ints", "tensors"):

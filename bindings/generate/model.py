@@ -57,7 +57,9 @@ class Function:
     form: str | None  # None, "inplace" or "out"
     base: str | None
     doc: dict
-    result: dict  # kind: handle, status, value, string, borrowed, void; type; nullable
+    # kind: handle, status, value, string, borrowed, void; type; nullable; of a handle `operand`
+    # where it is that operand's own handle, without a count of its own
+    result: dict
     params: list[Param]
     inplace: bool = False
     out: bool = False
@@ -116,8 +118,49 @@ def resolve_autocast(words: str) -> dict[str, str]:
     }
 
 
+def ownership(release: Function) -> list[Function]:
+    """`flam_x_retain` and `flam_x_keep`, which every handle type with a release has."""
+    x, base = release.params[0], release.name.removesuffix("_release")
+
+    def made(verb: str, c_type: str, borrowed: str | None, **doc: str) -> Function:
+        param = dataclasses.replace(x, type=c_type, nullable=False, mutable=verb == "keep")
+        result = {"kind": "handle", "type": f"{base} *", "nullable": False}
+        doc["errors"] = "none but those of a failed operand."
+        return dataclasses.replace(
+            release,
+            name=f"{base}_{verb}",
+            params=[param],
+            result=result | ({"operand": x.name} if borrowed else {}),
+            borrowed=borrowed,
+            blocks=False,
+            form=verb,
+            base=release.name,
+            doc=dict(release.doc, text="", params={x.name: "the handle."}, **doc),
+        )
+
+    return [
+        made(
+            "retain",
+            f"const {base} *",
+            None,
+            brief="Adds a count, which is the caller's, whatever frames are open.",
+            returns="the same handle, which then needs one more release.",
+        ),
+        made(
+            "keep",
+            f"{base} *",
+            x.name,
+            brief="Moves a handle from the innermost frame to the one around it, or to the caller.",
+            returns=f"`{x.name}` itself, without another count.",
+        ),
+    ]
+
+
 def derived_forms(f: Function) -> list[Function]:
-    """The in-place and out forms that FLAM_INPLACE and FLAM_OUT stand for."""
+    """The in-place and out forms that FLAM_INPLACE and FLAM_OUT stand for, and what a release
+    brings along."""
+    if f.name.endswith("_release") and f.namespace == "capi" and len(f.params) == 1:
+        return ownership(f)
     forms = []
     if f.inplace:
         params = [dataclasses.replace(p) for p in f.params]
@@ -127,7 +170,7 @@ def derived_forms(f: Function) -> list[Function]:
             f.doc,
             brief=f"In-place form of `{f.name}`: {f.doc['brief'][:1].lower()}{f.doc['brief'][1:]}",
         )
-        doc["returns"] = f"`{params[0].name}`, another handle to the same tensor."
+        doc["returns"] = f"`{params[0].name}` itself, without another count."
         torch = [t + "_" for t in f.torch if t.startswith(("Tensor.", "torch."))]
         forms.append(
             dataclasses.replace(
@@ -138,6 +181,8 @@ def derived_forms(f: Function) -> list[Function]:
                 torch=torch,
                 form="inplace",
                 base=f.name,
+                borrowed=params[0].name,
+                result=dict(f.result, operand=params[0].name),
                 inplace=False,
                 out=False,
                 autocast={},
@@ -149,7 +194,7 @@ def derived_forms(f: Function) -> list[Function]:
             f.doc, params=dict(f.doc["params"]), brief=f"`{f.name}` into an existing tensor."
         )
         doc["params"]["out"] = "the destination; resized where its shape differs."
-        doc["returns"] = "`out`, another handle to the same tensor."
+        doc["returns"] = "`out` itself, without another count."
         forms.append(
             dataclasses.replace(
                 f,
@@ -159,6 +204,8 @@ def derived_forms(f: Function) -> list[Function]:
                 torch=[],
                 form="out",
                 base=f.name,
+                borrowed="out",
+                result=dict(f.result, operand="out"),
                 inplace=False,
                 out=False,
                 autocast={},

@@ -49,13 +49,7 @@ class Function:
     @property
     def in_place(self):
         """Writes into its first operand and returns it."""
-        return (
-            self.result["kind"] == "handle"
-            and bool(self.params)
-            and self.params[0].mutable
-            and self.params[0].kind == "tensor"
-            and self.name.endswith("_")
-        )
+        return bool(self.params) and self.result.get("operand") == self.params[0].name
 
     @property
     def module(self):

@@ -18,6 +18,11 @@ from model import Api, Function, Param, pointee
 _TYPE_NAMES = {"flam_module": "Layer"}
 # Methods that traits give every Tensor already, with another meaning.
 _TRAIT_METHODS = {"clone": "deep_clone"}
+# Handles that are Clone; the others have one owner, because calls that write are `&mut self`.
+SHARED = frozenset(
+    f"flam_{name}"
+    for name in ("tensor", "state", "module", "stream", "event", "plot", "profile", "progress")
+)
 INTERNAL = ("flam_error", "flam_tensor_list")  # errors and lists become Rust's own
 # They wait for threads that run the program's code, and are reached through one handle only.
 OWN_THREADS = ("flam_loader", "flam_dataset")
@@ -133,7 +138,8 @@ class RustApi:
         if (
             f.name in self.by_hand
             or self.class_of(f) in INTERNAL
-            or f.name.endswith(("_retain", "_release"))
+            or f.form in ("retain", "keep")
+            or f.name.endswith("_release")
         ):
             return False
         if f.op.endswith("_options_init"):

@@ -8,7 +8,7 @@ import re
 from emit_rust_ffi import HEADER, identifier, rust_type
 from model import Function
 from rust_docs import comment, markdown
-from rust_model import OWN_THREADS, RustApi, type_name, variant, words
+from rust_model import OWN_THREADS, SHARED, RustApi, type_name, variant, words
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTATION = ROOT / "bindings/rust/flambeau/doc"
@@ -174,7 +174,7 @@ def handles(rust: RustApi) -> str:
         c = h["name"]
         if c not in rust.handles or f"{c}_release" not in names:
             continue
-        shared = f"{c}_retain" in names and c not in ALONE
+        shared = c in SHARED and c not in ALONE
         retain = f", {c}_retain" if shared else ""
         page = DOCUMENTATION / f"{rust.handles[c].lower()}.md"
         doc = comment(markdown(rust, h["doc"]) or f"An owned reference to a `{c}`.", "    ")

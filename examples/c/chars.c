@@ -132,7 +132,7 @@ static size_t parameters(const flam_module *module, flam_tensor **params, size_t
 static flam_loader *windows(text t, const flam_tensor *vocabulary, const options *o) {
   flam_tensor *codes = encode(t.bytes, t.size, vocabulary);
   const int64_t n = (int64_t)(t.size - 1) / WINDOW, shape[] = {-1, WINDOW};
-  const flam_tensor *pair[2];
+  flam_tensor *pair[2];
   flam_loader_options how;
   int i;
   for (i = 0; i < 2; ++i) pair[i] = flam_reshape(flam_narrow(codes, 0, i, n * WINDOW), shape, 2);
@@ -164,8 +164,8 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
         flam_reshape(flam_to(flam_tensor_list_get(items, 1), device, FLAM_I64, 0, 0), &all, 1),
         NULL, -100, FLAM_REDUCTION_MEAN, 0);
     flam_optimizer_zero_grad(optimizer, 1);
-    flam_backward((const flam_tensor *const *)&loss, 1, NULL, 0, 0, 0, NULL, 0);
-    flam_clip_grad_norm_((const flam_tensor *const *)params, n_params, 1, 2, 0);
+    flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0);
+    flam_clip_grad_norm_(params, n_params, 1, 2, 0);
     flam_optimizer_step(optimizer);
     flam_add_(total, flam_detach(loss), 1); /* stays on the device: a step never waits for it */
     if (flam_progress_advance(bar, 1)) flam_progress_draw(bar);
@@ -179,7 +179,7 @@ static void train(flam_module *model, flam_loader *loader, flam_device device, c
   flam_tensor *params[4 * LAYERS + 3];
   const size_t n_params = parameters(model, params, 4 * LAYERS + 3);
   const int64_t steps = flam_loader_size(loader);
-  flam_optimizer *optimizer = flam_adamw_new((const flam_tensor *const *)params, n_params, o->lr,
+  flam_optimizer *optimizer = flam_adamw_new(params, n_params, o->lr,
                                              0.9, 0.999, 1e-8, 1e-2, 0, 0);
   flam_progress *bar = flam_progress_new(steps * o->epochs, "steps");
   long epoch;
@@ -213,7 +213,7 @@ static flam_tensor *next_logits(flam_module *model, flam_tensor *codes, flam_ten
   const size_t n = parameters(flam_module_child(model, "lstm"), params, 4 * LAYERS);
   flam_tensor *vectors = flam_module_call(flam_module_child(model, "embedding"), codes);
   before[0] = state[0], before[1] = state[1];
-  flam_lstm(vectors, (const flam_tensor *const *)before, 2, (const flam_tensor *const *)params, n,
+  flam_lstm(vectors, before, 2, params, n,
             1, LAYERS, 0, 0, 0, 1, NULL, &output, &state[0], &state[1]);
   output = flam_narrow(output, 1, flam_tensor_size(output, 1) - 1, 1);
   return flam_reshape(flam_module_call(flam_module_child(model, "head"), output), &words, 1);
@@ -249,8 +249,8 @@ static void write_text(flam_module *model, flam_device device, const options *o)
                                    1, 0, NULL)
                 : flam_argmax(logits, &last, 1);
     flam_tensor_item_i64(codes, &code);
-    codes = flam_frame_keep(flam_reshape(codes, row, 2));
-    state[0] = flam_frame_keep(state[0]), state[1] = flam_frame_keep(state[1]);
+    codes = flam_tensor_keep(flam_reshape(codes, row, 2));
+    state[0] = flam_tensor_keep(state[0]), state[1] = flam_tensor_keep(state[1]);
     check();
     putchar(used[code]);
     flam_frame_pop(frame);

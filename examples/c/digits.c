@@ -122,12 +122,12 @@ static flam_optimizer *adamw(const flam_module *model, double lr) {
   const size_t count = flam_state_size(named) < most ? flam_state_size(named) : most;
   size_t i;
   for (i = 0; i < count; ++i) params[i] = flam_state_tensor(named, i);
-  return flam_adamw_new((const flam_tensor *const *)params, count, lr, 0.9, 0.999, 1e-8, 1e-2, 0,
+  return flam_adamw_new(params, count, lr, 0.9, 0.999, 1e-8, 1e-2, 0,
                         0);
 }
 
 static flam_loader *shuffled(digits learn, const options *o, flam_device device) {
-  const flam_tensor *tensors[2];
+  flam_tensor *tensors[2];
   flam_loader_options how;
   tensors[0] = learn.images;
   tensors[1] = learn.labels;
@@ -160,7 +160,7 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
   count = flam_tensor_size(batch.labels, 0);
   loss = loss_of(flam_module_call(model, batch.images), batch.labels);
   flam_optimizer_zero_grad(optimizer, 1);
-  flam_backward((const flam_tensor *const *)&loss, 1, NULL, 0, 0, 0, NULL, 0);
+  flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0);
   flam_optimizer_step(optimizer);
   /* stays on the device: a step never waits for it */
   flam_add_(total, flam_mul(flam_detach(loss), flam_scalar_f64((double)count)), 1);

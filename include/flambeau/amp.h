@@ -232,7 +232,7 @@ FLAM_API FLAM_SINCE(0, 1) void flam_grad_scaler_release(FLAM_NULLABLE flam_grad_
  * - errors: as `flam_grad_scaler_unscale`.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_unscale_params(
-    flam_grad_scaler *scaler, uint64_t owner, const flam_tensor *const *params, size_t n_params);
+    flam_grad_scaler *scaler, uint64_t owner, flam_tensor *const *params, size_t n_params);
 
 /** What comes before the caller's own step: `flam_grad_scaler_unscale_params` where that was not
  * done. The step takes `flam_grad_scaler_found_inf` along.
@@ -244,7 +244,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_unscale_params(
  * - errors: as `flam_grad_scaler_step`.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_begin_step(
-    flam_grad_scaler *scaler, uint64_t owner, const flam_tensor *const *params, size_t n_params);
+    flam_grad_scaler *scaler, uint64_t owner, flam_tensor *const *params, size_t n_params);
 
 /** Whether gradients were not finite, as a cell on the device for the fused steps.
  *

@@ -41,7 +41,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_rot90(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_cartesian_prod(
-    FLAM_VARIADIC const flam_tensor *const *tensors, size_t n_tensors);
+    FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
 
 /** All choices of `r` elements of a vector, in order.
  *
@@ -62,7 +62,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch") flam_tensor *flam_comb
  * - errors: as `flam_cat`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_column_stack(
-    const flam_tensor *const *tensors, size_t n_tensors);
+    flam_tensor *const *tensors, size_t n_tensors);
 
 /** Parts of nearly equal size along a dimension; the first ones are one greater.
  *
@@ -267,8 +267,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - returns: `input`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_fill_diagonal_(
-    flam_tensor *input, const flam_tensor *fill_value, flam_bool wrap FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
+    flam_tensor *flam_fill_diagonal_( flam_tensor *input, const flam_tensor *fill_value,
+        flam_bool wrap FLAM_DEFAULT(0));
 
 #ifdef __cplusplus
 }

@@ -45,7 +45,7 @@ typedef struct flam_function {
    * input, to be set to owned tensors; NULL means zero. Returns FLAM_OK, or records with
    * flam_error_set and returns
    * FLAM_ERROR_CALLBACK. */
-  flam_status (*backward)(void *user, const flam_tensor *const *grads, size_t n_grads,
+  flam_status (*backward)(void *user, flam_tensor *const *grads, size_t n_grads,
                           flam_tensor **out_grads, size_t n_out_grads);
   void (*release_saved)(void *user); /* saved values may go: a later backward fails; may be NULL */
   void (*drop)(void *user); /* called exactly once, also where recording fails; may be NULL */
@@ -69,11 +69,11 @@ typedef struct flam_function {
  *   overwritten; `FLAM_ERROR_SHAPE` for a gradient of another shape; what a callback failed with.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_backward(const flam_tensor *const *tensors, size_t n_tensors,
-                  FLAM_NULLABLE const flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL),
+    flam_backward(flam_tensor *const *tensors, size_t n_tensors,
+                  FLAM_NULLABLE flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL),
                   size_t n_grad_tensors, flam_bool retain_graph FLAM_DEFAULT(0),
                   flam_bool create_graph FLAM_DEFAULT(0),
-                  FLAM_NULLABLE const flam_tensor *const *inputs FLAM_DEFAULT(NULL),
+                  FLAM_NULLABLE flam_tensor *const *inputs FLAM_DEFAULT(NULL),
                   size_t n_inputs);
 
 /** Computes gradients of `outputs` with respect to `inputs` and accumulates nothing.
@@ -92,8 +92,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
  * - errors: as `flam_backward`; `FLAM_ERROR_AUTOGRAD` for an unused input.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor_list *flam_grad(
-    const flam_tensor *const *outputs, size_t n_outputs, const flam_tensor *const *inputs,
-    size_t n_inputs, FLAM_NULLABLE const flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL),
+    flam_tensor *const *outputs, size_t n_outputs, flam_tensor *const *inputs,
+    size_t n_inputs, FLAM_NULLABLE flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL),
     size_t n_grad_outputs, flam_bool retain_graph FLAM_DEFAULT(0),
     flam_bool create_graph FLAM_DEFAULT(0), flam_bool allow_unused FLAM_DEFAULT(0));
 
@@ -300,10 +300,10 @@ FLAM_API FLAM_SINCE(0, 1) void flam_node_release(FLAM_NULLABLE flam_node *node);
  *   dirty leaf that requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_function_record(
-    const flam_function *function, const flam_tensor *const *inputs, size_t n_inputs,
-    const flam_tensor *const *outputs, size_t n_outputs,
-    FLAM_NULLABLE const flam_tensor *const *dirty FLAM_DEFAULT(NULL), size_t n_dirty,
-    FLAM_NULLABLE const flam_tensor *const *non_differentiable FLAM_DEFAULT(NULL),
+    const flam_function *function, flam_tensor *const *inputs, size_t n_inputs,
+    flam_tensor *const *outputs, size_t n_outputs,
+    FLAM_NULLABLE flam_tensor *const *dirty FLAM_DEFAULT(NULL), size_t n_dirty,
+    FLAM_NULLABLE flam_tensor *const *non_differentiable FLAM_DEFAULT(NULL),
     size_t n_non_differentiable);
 
 /** Which operands a running `backward` callback should compute gradients for.

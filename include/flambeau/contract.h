@@ -23,7 +23,7 @@ extern "C" {
  *   operands; `FLAM_ERROR_SHAPE` where one label has two sizes.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") flam_tensor *flam_einsum(
-    const char *equation, const flam_tensor *const *operands, size_t n_operands);
+    const char *equation, flam_tensor *const *operands, size_t n_operands);
 
 /** Product summed over pairs of dimensions.
  *

@@ -121,7 +121,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_arange(const flam_tensor *start, con
  */
 FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch Tensor")
-    flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value);
+    FLAM_BORROWED(input) flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value);
 
 /** Sets every element to zero, in place.
  *
@@ -129,7 +129,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `input`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_zero_(flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_BORROWED(input)
+    flam_tensor *flam_zero_(flam_tensor *input);
 
 /** Copies `src` into `input`, converting dtype and crossing devices as needed.
  *
@@ -140,9 +141,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_zero_(fla
  * - returns: `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("Tensor") flam_tensor *flam_copy_(flam_tensor *input, const flam_tensor *src,
-                                                 flam_bool non_blocking FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("Tensor") FLAM_BORROWED(input)
+    flam_tensor *flam_copy_(flam_tensor *input, const flam_tensor *src, flam_bool non_blocking
+        FLAM_DEFAULT(0));
 
 /** The tensor on another device or in another dtype; itself where nothing changes.
  *
@@ -169,7 +170,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_to(
  *   size.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_resize_(flam_tensor *input,
+    FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_resize_(flam_tensor *input,
                                                    FLAM_VARIADIC const int64_t *size,
                                                    size_t n_size);
 

@@ -34,7 +34,7 @@ typedef struct flam_dataset_vtable {
  * - errors: `FLAM_ERROR_SHAPE` where the sizes differ; `FLAM_ERROR_INVALID_ARGUMENT` for an empty
  *   list.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_dataset *flam_dataset_from_tensors(const flam_tensor *const *tensors,
+FLAM_API FLAM_SINCE(0, 1) flam_dataset *flam_dataset_from_tensors(flam_tensor *const *tensors,
                                                                   size_t n_tensors);
 
 /** A data set written in a host language.
@@ -92,15 +92,16 @@ FLAM_API FLAM_SINCE(0, 1) flam_loader *flam_loader_new(
  *
  * - `loader`: the loader.
  * - `out_batch`: the batch's tensors, or NULL at the epoch's end (or where the batch is an item).
- * - `out_item`: what a host data set made instead of a list, or NULL; the caller owns it.
+ * - `out_item`: what a host data set made instead of a list, or NULL; the caller owns it. Either
+ *   may be passed as `NULL`: what comes is then released, or dropped by the data set.
  * - returns: `FLAM_OK`.
  * - errors: what the data set's fetch failed with; the batch counts as delivered.
  *   `FLAM_ERROR_CALLBACK` where a worker did not deliver within the option `timeout`; the next call
  *   waits for the same batch again.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_next(flam_loader *loader,
-                                                                   flam_tensor_list **out_batch,
-                                                                   void **out_item);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_loader_next(flam_loader *loader, FLAM_NULLABLE flam_tensor_list **out_batch,
+                     FLAM_NULLABLE void **out_item);
 
 /** Batches per epoch.
  *

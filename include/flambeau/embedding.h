@@ -23,11 +23,9 @@ enum { FLAM_BAG_UNSPECIFIED = 0, FLAM_BAG_SUM = 1, FLAM_BAG_MEAN = 2, FLAM_BAG_M
  * - returns: `weight`.
  * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") flam_tensor *flam_embedding_renorm_(flam_tensor *weight,
-                                                            const flam_tensor *indices,
-                                                            double max_norm,
-                                                            double norm_type FLAM_DEFAULT(2));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_BORROWED(weight)
+    flam_tensor *flam_embedding_renorm_(flam_tensor *weight, const flam_tensor *indices, double
+        max_norm, double norm_type FLAM_DEFAULT(2));
 
 /** Folds looked-up vectors, bag by bag, without keeping them.
  *

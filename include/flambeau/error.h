@@ -98,19 +98,19 @@ FLAM_API FLAM_SINCE(0, 1) void flam_error_release(FLAM_NULLABLE flam_error *erro
 /** Opens a frame: every handle returned to this thread from here on is released by the matching
  * pop, but those kept. C code then needs no release per temporary.
  *
- * A handle may still be released inside the frame. What other threads are to release, and objects
- * other than tensors that are to stay, are made outside of frames.
+ * A handle may still be released inside the frame. `flam_tensor_retain` and its like add a count
+ * that no frame knows of: it is the caller's to release. `flam_tensor_keep` and its like move a
+ * handle to the frame around. What other threads are to release is retained, or made outside of
+ * frames. A thread that ends closes its frames.
+ *
+ * A callback (a data set, module, function, hook or closure) runs outside of its caller's frames
+ * and scopes: what it makes is its own until it returns or releases it, on the caller's thread as
+ * on a worker. What it opens and leaves open is closed when it returns, and its results survive:
+ * a callback that begins with `flam_frame_push()` needs no release and no pop.
  *
  * - returns: the frame's token.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_scope flam_frame_push(void);
-
-/** Keeps a handle beyond the innermost frame: it moves to the frame around it, or to the caller.
- *
- * - `tensor`: a handle made in this frame.
- * - returns: the same handle.
- */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) flam_tensor *flam_frame_keep(flam_tensor *tensor);
 
 /** Closes a frame and releases what it holds.
  *

@@ -47,7 +47,7 @@ enum {
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_index(
     const flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
-    size_t n_bounds, FLAM_NULLABLE const flam_tensor *const *tensors FLAM_DEFAULT(NULL),
+    size_t n_bounds, FLAM_NULLABLE flam_tensor *const *tensors FLAM_DEFAULT(NULL),
     size_t n_tensors);
 
 /** Python's `input[items] = values`, in place.
@@ -63,9 +63,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_index(
  *   `FLAM_ERROR_AUTOGRAD` for a leaf
  *   that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_index_put_(
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_BORROWED(input) flam_tensor *flam_index_put_(
     flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
-    size_t n_bounds, FLAM_NULLABLE const flam_tensor *const *tensors, size_t n_tensors,
+    size_t n_bounds, FLAM_NULLABLE flam_tensor *const *tensors, size_t n_tensors,
     const flam_tensor *values, flam_bool accumulate FLAM_DEFAULT(0));
 
 /** The slices of a dimension that an index names.

@@ -28,7 +28,7 @@ enum { FLAM_MESHGRID_UNSPECIFIED = 0, FLAM_MESHGRID_IJ = 1, FLAM_MESHGRID_XY = 2
 FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch torch.concat torch.concatenate") FLAM_AUTOCAST("cpu=widest") FLAM_OUT
     flam_tensor *flam_cat(
-        const flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
+        flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
 
 /** Tensors side by side along a new dimension.
  *
@@ -40,7 +40,7 @@ FLAM_API FLAM_SINCE(0, 1)
  */
 FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest") FLAM_OUT
-    flam_tensor *flam_stack(const flam_tensor *const *tensors,
+    flam_tensor *flam_stack(flam_tensor *const *tensors,
                                                          size_t n_tensors,
                                                          int64_t dim FLAM_DEFAULT(0));
 
@@ -52,7 +52,7 @@ FLAM_API FLAM_SINCE(0, 1)
  */
 FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest")
-    flam_tensor *flam_hstack(const flam_tensor *const *tensors, size_t n_tensors);
+    flam_tensor *flam_hstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Tensors joined row by row: along dimension 0, vectors as rows.
  *
@@ -62,7 +62,7 @@ FLAM_API FLAM_SINCE(0, 1)
  */
 FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch torch.row_stack") FLAM_AUTOCAST("cpu=widest")
-    flam_tensor *flam_vstack(const flam_tensor *const *tensors, size_t n_tensors);
+    flam_tensor *flam_vstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Tensors joined in depth: along dimension 2.
  *
@@ -72,7 +72,7 @@ FLAM_API FLAM_SINCE(0, 1)
  */
 FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest")
-    flam_tensor *flam_dstack(const flam_tensor *const *tensors, size_t n_tensors);
+    flam_tensor *flam_dstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Views of all tensors in their broadcast shape.
  *
@@ -81,7 +81,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_broadcast_tensors(
-    FLAM_VARIADIC const flam_tensor *const *tensors, size_t n_tensors);
+    FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
 
 /** Coordinate grids of vectors.
  *
@@ -92,7 +92,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_broadcast_t
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_meshgrid(
-    FLAM_VARIADIC const flam_tensor *const *tensors, size_t n_tensors,
+    FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors,
     FLAM_KEYWORD flam_meshgrid_indexing indexing FLAM_DEFAULT(FLAM_MESHGRID_IJ));
 
 /** Parts of equal size; the last may be smaller.

@@ -342,7 +342,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.multi_dot torch.chain_matmul")
     FLAM_AUTOCAST("cuda=lower") FLAM_OUT flam_tensor *flam_linalg_multi_dot(
-    FLAM_VARIADIC const flam_tensor *const *tensors, size_t n_tensors);
+    FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
 
 /** Cross product of vectors of 3 along a dimension.
  *

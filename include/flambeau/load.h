@@ -81,18 +81,19 @@ struct flam_api_table {
   flam_state *(*grad_scaler_state_dict)(const flam_grad_scaler *);
   flam_status (*grad_scaler_load_state_dict)(flam_grad_scaler *, const flam_state *);
   void (*grad_scaler_release)(flam_grad_scaler *);
-  flam_status (*grad_scaler_unscale_params)(flam_grad_scaler *, uint64_t, const flam_tensor *const
-      *, size_t);
-  flam_status (*grad_scaler_begin_step)(flam_grad_scaler *, uint64_t, const flam_tensor *const *,
+  flam_grad_scaler *(*grad_scaler_retain)(const flam_grad_scaler *);
+  flam_grad_scaler *(*grad_scaler_keep)(flam_grad_scaler *);
+  flam_status (*grad_scaler_unscale_params)(flam_grad_scaler *, uint64_t, flam_tensor *const *,
       size_t);
+  flam_status (*grad_scaler_begin_step)(flam_grad_scaler *, uint64_t, flam_tensor *const *, size_t);
   flam_tensor *(*grad_scaler_found_inf)(const flam_grad_scaler *, uint64_t, flam_device);
   flam_status (*grad_scaler_owner_skipped)(const flam_grad_scaler *, uint64_t, flam_bool *, int64_t
       *);
   flam_tensor *(*rot90)(const flam_tensor *, int64_t, const int64_t *, size_t);
-  flam_tensor *(*cartesian_prod)(const flam_tensor *const *, size_t);
+  flam_tensor *(*cartesian_prod)(flam_tensor *const *, size_t);
   flam_tensor *(*combinations)(const flam_tensor *, int64_t, flam_bool);
-  flam_tensor *(*column_stack)(const flam_tensor *const *, size_t);
-  flam_tensor *(*column_stack_out)(const flam_tensor *const *, size_t, flam_tensor *);
+  flam_tensor *(*column_stack)(flam_tensor *const *, size_t);
+  flam_tensor *(*column_stack_out)(flam_tensor *const *, size_t, flam_tensor *);
   flam_tensor_list *(*tensor_split)(const flam_tensor *, int64_t, int64_t);
   flam_tensor_list *(*tensor_split_at)(const flam_tensor *, const int64_t *, size_t, int64_t);
   flam_tensor_list *(*hsplit)(const flam_tensor *, int64_t);
@@ -135,10 +136,10 @@ struct flam_api_table {
       flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
       flam_bool, flam_bool, flam_bool, flam_tensor **, flam_tensor **);
-  flam_status (*backward)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      flam_bool, flam_bool, const flam_tensor *const *, size_t);
-  flam_tensor_list *(*grad)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, flam_bool, flam_bool, flam_bool);
+  flam_status (*backward)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_bool,
+      flam_bool, flam_tensor *const *, size_t);
+  flam_tensor_list *(*grad)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, flam_bool, flam_bool, flam_bool);
   void (*set_detect_anomaly)(flam_bool);
   flam_bool (*detect_anomaly_enabled)(void);
   flam_scope (*grad_mode_push)(flam_bool);
@@ -156,6 +157,8 @@ struct flam_api_table {
       *);
   void (*hook_remove)(flam_hook *);
   void (*hook_release)(flam_hook *);
+  flam_hook *(*hook_retain)(const flam_hook *);
+  flam_hook *(*hook_keep)(flam_hook *);
   flam_node *(*tensor_grad_fn)(const flam_tensor *);
   const char *(*node_name)(const flam_node *);
   uint64_t (*node_id)(const flam_node *);
@@ -164,13 +167,16 @@ struct flam_api_table {
   int64_t (*node_next_output_nr)(const flam_node *, size_t);
   flam_tensor *(*node_variable)(const flam_node *);
   void (*node_release)(flam_node *);
-  flam_tensor_list *(*function_record)(const flam_function *, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
-      *const *, size_t);
+  flam_node *(*node_retain)(const flam_node *);
+  flam_node *(*node_keep)(flam_node *);
+  flam_tensor_list *(*function_record)(const flam_function *, flam_tensor *const *, size_t,
+      flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t);
   flam_bool (*function_wanted)(size_t);
   flam_saved *(*saved_make)(const flam_tensor *, int64_t);
   flam_tensor *(*saved_get)(const flam_saved *);
   void (*saved_release)(flam_saved *);
+  flam_saved *(*saved_retain)(const flam_saved *);
+  flam_saved *(*saved_keep)(flam_saved *);
   flam_tensor *(*i0)(const flam_tensor *);
   flam_tensor *(*i0_)(flam_tensor *);
   flam_tensor *(*i0_out)(const flam_tensor *, flam_tensor *);
@@ -296,7 +302,7 @@ struct flam_api_table {
   flam_status (*allclose)(const flam_tensor *, const flam_tensor *, double, double, flam_bool,
       flam_bool *);
   flam_status (*equal)(const flam_tensor *, const flam_tensor *, flam_bool *);
-  flam_tensor *(*einsum)(const char *, const flam_tensor *const *, size_t);
+  flam_tensor *(*einsum)(const char *, flam_tensor *const *, size_t);
   flam_tensor *(*tensordot)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t, const
       int64_t *, size_t);
   flam_tensor *(*conv1d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
@@ -345,10 +351,12 @@ struct flam_api_table {
   flam_tensor *(*triu)(const flam_tensor *, int64_t);
   flam_tensor *(*triu_)(flam_tensor *, int64_t);
   flam_tensor *(*triu_out)(const flam_tensor *, int64_t, flam_tensor *);
-  flam_dataset *(*dataset_from_tensors)(const flam_tensor *const *, size_t);
+  flam_dataset *(*dataset_from_tensors)(flam_tensor *const *, size_t);
   flam_dataset *(*dataset_new)(const flam_dataset_vtable *);
   int64_t (*dataset_size)(const flam_dataset *);
   void (*dataset_release)(flam_dataset *);
+  flam_dataset *(*dataset_retain)(const flam_dataset *);
+  flam_dataset *(*dataset_keep)(flam_dataset *);
   void (*loader_options_init)(flam_loader_options *);
   flam_loader *(*loader_new)(flam_dataset *, const flam_loader_options *);
   flam_status (*loader_next)(flam_loader *, flam_tensor_list **, void **);
@@ -358,6 +366,8 @@ struct flam_api_table {
   flam_status (*loader_seek)(flam_loader *, int64_t, int64_t);
   flam_status (*loader_submit)(flam_loader *, const int64_t *, size_t);
   void (*loader_release)(flam_loader *);
+  flam_loader *(*loader_retain)(const flam_loader *);
+  flam_loader *(*loader_keep)(flam_loader *);
   flam_status (*device_parse)(const char *, flam_device *);
   flam_device (*device_make)(flam_device_type, int32_t);
   flam_device_type (*device_type_of)(flam_device);
@@ -405,8 +415,9 @@ struct flam_api_table {
   int32_t (*error_code_of)(const flam_error *);
   const char *(*error_message_of)(const flam_error *);
   void (*error_release)(flam_error *);
+  flam_error *(*error_retain)(const flam_error *);
+  flam_error *(*error_keep)(flam_error *);
   flam_scope (*frame_push)(void);
-  flam_tensor *(*frame_keep)(flam_tensor *);
   flam_status (*frame_pop)(flam_scope);
   void (*leak_tracking)(flam_bool);
   const char *(*leak_report)(void);
@@ -419,6 +430,8 @@ struct flam_api_table {
   flam_status (*generator_set_state)(flam_generator *, uint64_t, uint64_t);
   flam_device (*generator_device)(const flam_generator *);
   void (*generator_release)(flam_generator *);
+  flam_generator *(*generator_retain)(const flam_generator *);
+  flam_generator *(*generator_keep)(flam_generator *);
   flam_status (*manual_seed)(uint64_t);
   flam_tensor *(*interpolate)(const flam_tensor *, const int64_t *, size_t, const double *, size_t,
       flam_interpolation, const flam_bool *, const flam_bool *, flam_bool);
@@ -432,9 +445,9 @@ struct flam_api_table {
       const int64_t *, size_t, const int64_t *, size_t);
   flam_tensor *(*col2im)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t);
-  flam_tensor *(*index)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t, const
+  flam_tensor *(*index)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       flam_tensor *const *, size_t);
-  flam_tensor *(*index_put_)(flam_tensor *, const int64_t *, size_t, const int64_t *, size_t, const
+  flam_tensor *(*index_put_)(flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       flam_tensor *const *, size_t, const flam_tensor *, flam_bool);
   flam_tensor *(*index_select)(const flam_tensor *, int64_t, const flam_tensor *);
   flam_tensor *(*index_select_out)(const flam_tensor *, int64_t, const flam_tensor *, flam_tensor
@@ -484,15 +497,15 @@ struct flam_api_table {
   flam_status (*init_kaiming_normal)(flam_tensor *, double, flam_fan, flam_generator *);
   flam_status (*save)(const flam_state *, const char *);
   flam_state *(*load)(const char *, flam_device);
-  flam_tensor *(*cat)(const flam_tensor *const *, size_t, int64_t);
-  flam_tensor *(*cat_out)(const flam_tensor *const *, size_t, int64_t, flam_tensor *);
-  flam_tensor *(*stack)(const flam_tensor *const *, size_t, int64_t);
-  flam_tensor *(*stack_out)(const flam_tensor *const *, size_t, int64_t, flam_tensor *);
-  flam_tensor *(*hstack)(const flam_tensor *const *, size_t);
-  flam_tensor *(*vstack)(const flam_tensor *const *, size_t);
-  flam_tensor *(*dstack)(const flam_tensor *const *, size_t);
-  flam_tensor_list *(*broadcast_tensors)(const flam_tensor *const *, size_t);
-  flam_tensor_list *(*meshgrid)(const flam_tensor *const *, size_t, flam_meshgrid_indexing);
+  flam_tensor *(*cat)(flam_tensor *const *, size_t, int64_t);
+  flam_tensor *(*cat_out)(flam_tensor *const *, size_t, int64_t, flam_tensor *);
+  flam_tensor *(*stack)(flam_tensor *const *, size_t, int64_t);
+  flam_tensor *(*stack_out)(flam_tensor *const *, size_t, int64_t, flam_tensor *);
+  flam_tensor *(*hstack)(flam_tensor *const *, size_t);
+  flam_tensor *(*vstack)(flam_tensor *const *, size_t);
+  flam_tensor *(*dstack)(flam_tensor *const *, size_t);
+  flam_tensor_list *(*broadcast_tensors)(flam_tensor *const *, size_t);
+  flam_tensor_list *(*meshgrid)(flam_tensor *const *, size_t, flam_meshgrid_indexing);
   flam_tensor_list *(*split)(const flam_tensor *, int64_t, int64_t);
   flam_tensor_list *(*split_with_sizes)(const flam_tensor *, const int64_t *, size_t, int64_t);
   flam_tensor_list *(*chunk)(const flam_tensor *, int64_t, int64_t);
@@ -563,8 +576,8 @@ struct flam_api_table {
       *, flam_tensor **, flam_tensor **, flam_tensor **, flam_tensor **);
   flam_tensor *(*linalg_matrix_power)(const flam_tensor *, int64_t);
   flam_tensor *(*linalg_matrix_power_out)(const flam_tensor *, int64_t, flam_tensor *);
-  flam_tensor *(*linalg_multi_dot)(const flam_tensor *const *, size_t);
-  flam_tensor *(*linalg_multi_dot_out)(const flam_tensor *const *, size_t, flam_tensor *);
+  flam_tensor *(*linalg_multi_dot)(flam_tensor *const *, size_t);
+  flam_tensor *(*linalg_multi_dot_out)(flam_tensor *const *, size_t, flam_tensor *);
   flam_tensor *(*linalg_cross)(const flam_tensor *, const flam_tensor *, int64_t);
   flam_tensor *(*linalg_cross_out)(const flam_tensor *, const flam_tensor *, int64_t, flam_tensor
       *);
@@ -709,7 +722,7 @@ struct flam_api_table {
   flam_tensor *(*renorm)(const flam_tensor *, double, int64_t, double);
   flam_tensor *(*renorm_)(flam_tensor *, double, int64_t, double);
   flam_tensor *(*renorm_out)(const flam_tensor *, double, int64_t, double, flam_tensor *);
-  flam_tensor *(*block_diag)(const flam_tensor *const *, size_t);
+  flam_tensor *(*block_diag)(flam_tensor *const *, size_t);
   flam_tensor *(*vander)(const flam_tensor *, const int64_t *, flam_bool);
   int64_t (*memory_allocated)(flam_device);
   int64_t (*memory_max_allocated)(flam_device);
@@ -730,8 +743,9 @@ struct flam_api_table {
   flam_status (*memory_timeline)(const char *);
   flam_status (*memory_fail_allocation)(int64_t, flam_bool);
   flam_module *(*module_new)(const char *, const flam_module_vtable *);
-  void (*module_retain)(flam_module *);
   void (*module_release)(flam_module *);
+  flam_module *(*module_retain)(const flam_module *);
+  flam_module *(*module_keep)(flam_module *);
   const char *(*module_type)(const flam_module *);
   flam_status (*module_set_parameter)(flam_module *, const char *, const flam_tensor *);
   flam_status (*module_set_buffer)(flam_module *, const char *, const flam_tensor *, flam_bool);
@@ -742,6 +756,7 @@ struct flam_api_table {
   flam_module *(*module_child)(const flam_module *, const char *);
   size_t (*module_child_count)(const flam_module *);
   const char *(*module_child_name)(const flam_module *, size_t);
+  flam_tensor_list *(*module_parameters)(const flam_module *);
   flam_state *(*module_named_parameters)(const flam_module *, flam_bool);
   flam_state *(*module_named_buffers)(const flam_module *, flam_bool);
   flam_state *(*module_state_dict)(const flam_module *);
@@ -753,7 +768,7 @@ struct flam_api_table {
   flam_status (*module_requires_grad)(flam_module *, flam_bool);
   flam_scope (*module_push)(const flam_module *);
   flam_tensor *(*module_call)(flam_module *, const flam_tensor *);
-  flam_tensor *(*module_forward)(flam_module *, const flam_tensor *const *, size_t);
+  flam_tensor *(*module_forward)(flam_module *, flam_tensor *const *, size_t);
   flam_status (*module_add_hook)(flam_module *, flam_hook_moment, const flam_module_hook *, uint64_t
       *);
   flam_status (*module_remove_hook)(flam_module *, uint64_t);
@@ -798,71 +813,67 @@ struct flam_api_table {
   flam_tensor *(*nextafter_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*nextafter_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_status (*frexp)(const flam_tensor *, flam_tensor **, flam_tensor **);
-  flam_status (*sgd_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, double, double, double, double, flam_bool, flam_bool,
-      flam_bool, const flam_tensor *, const flam_tensor *);
-  flam_status (*adam_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
-      *const *, size_t, const flam_tensor *const *, size_t, double, double, double, double, double,
-      flam_bool, flam_bool, const flam_tensor *, const flam_tensor *);
-  flam_status (*rmsprop_step)(const flam_tensor *const *, size_t, const flam_tensor *const *,
-      size_t, const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const
-      flam_tensor *const *, size_t, const flam_tensor *const *, size_t, double, double, double,
-      double, double, flam_bool, const flam_tensor *, const flam_tensor *);
-  flam_status (*adagrad_step)(const flam_tensor *const *, size_t, const flam_tensor *const *,
-      size_t, const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, double,
-      double, double, double, flam_bool, const flam_tensor *, const flam_tensor *);
-  flam_status (*adadelta_step)(const flam_tensor *const *, size_t, const flam_tensor *const *,
-      size_t, const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const
-      flam_tensor *const *, size_t, double, double, double, double, flam_bool, const flam_tensor *,
-      const flam_tensor *);
-  flam_status (*adamax_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
-      *const *, size_t, double, double, double, double, double, flam_bool, const flam_tensor *,
-      const flam_tensor *);
-  flam_status (*nadam_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
-      *const *, size_t, const flam_tensor *const *, size_t, double, double, double, double, double,
-      double, flam_bool, flam_bool, const flam_tensor *, const flam_tensor *);
-  flam_status (*radam_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
+  flam_status (*sgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, double, double, double, double, flam_bool, flam_bool, flam_bool, const
+      flam_tensor *, const flam_tensor *);
+  flam_status (*adam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
       *const *, size_t, double, double, double, double, double, flam_bool, flam_bool, const
       flam_tensor *, const flam_tensor *);
-  flam_status (*asgd_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
-      *const *, size_t, const flam_tensor *const *, size_t, double, double, double, double, double,
+  flam_status (*rmsprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
+      flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t,
+      flam_tensor *const *, size_t, double, double, double, double, double, flam_bool, const
+      flam_tensor *, const flam_tensor *);
+  flam_status (*adagrad_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
+      flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, double, double, double,
       flam_bool, const flam_tensor *, const flam_tensor *);
-  flam_status (*rprop_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
-      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
-      *const *, size_t, double, double, double, double, flam_bool, const flam_tensor *, const
-      flam_tensor *);
-  flam_tensor *(*clip_grad_norm_)(const flam_tensor *const *, size_t, double, double, flam_bool);
-  flam_status (*clip_grad_value_)(const flam_tensor *const *, size_t, double);
-  flam_optimizer *(*sgd_new)(const flam_tensor *const *, size_t, double, double, double, double,
+  flam_status (*adadelta_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
+      flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t,
+      double, double, double, double, flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_status (*adamax_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, double,
+      double, double, double, flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_status (*nadam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, double, double, double, double, double, double, flam_bool, flam_bool, const
+      flam_tensor *, const flam_tensor *);
+  flam_status (*radam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, double,
+      double, double, double, flam_bool, flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_status (*asgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, double, double, double, double, double, flam_bool, const flam_tensor *,
+      const flam_tensor *);
+  flam_status (*rprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, double,
+      double, double, flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*clip_grad_norm_)(flam_tensor *const *, size_t, double, double, flam_bool);
+  flam_status (*clip_grad_value_)(flam_tensor *const *, size_t, double);
+  flam_optimizer *(*sgd_new)(flam_tensor *const *, size_t, double, double, double, double,
       flam_bool, flam_bool);
-  flam_optimizer *(*adam_new)(const flam_tensor *const *, size_t, double, double, double, double,
+  flam_optimizer *(*adam_new)(flam_tensor *const *, size_t, double, double, double, double, double,
+      flam_bool, flam_bool);
+  flam_optimizer *(*adamw_new)(flam_tensor *const *, size_t, double, double, double, double, double,
+      flam_bool, flam_bool);
+  flam_optimizer *(*rmsprop_new)(flam_tensor *const *, size_t, double, double, double, double,
       double, flam_bool, flam_bool);
-  flam_optimizer *(*adamw_new)(const flam_tensor *const *, size_t, double, double, double, double,
+  flam_optimizer *(*adagrad_new)(flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool);
+  flam_optimizer *(*adadelta_new)(flam_tensor *const *, size_t, double, double, double, double,
+      flam_bool);
+  flam_optimizer *(*adamax_new)(flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool);
+  flam_optimizer *(*nadam_new)(flam_tensor *const *, size_t, double, double, double, double, double,
       double, flam_bool, flam_bool);
-  flam_optimizer *(*rmsprop_new)(const flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool, flam_bool);
-  flam_optimizer *(*adagrad_new)(const flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool);
-  flam_optimizer *(*adadelta_new)(const flam_tensor *const *, size_t, double, double, double,
-      double, flam_bool);
-  flam_optimizer *(*adamax_new)(const flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool);
-  flam_optimizer *(*nadam_new)(const flam_tensor *const *, size_t, double, double, double, double,
-      double, double, flam_bool, flam_bool);
-  flam_optimizer *(*radam_new)(const flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool, flam_bool);
-  flam_optimizer *(*asgd_new)(const flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool);
-  flam_optimizer *(*rprop_new)(const flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool);
-  flam_optimizer *(*lbfgs_new)(const flam_tensor *const *, size_t, double, int64_t, int64_t, double,
+  flam_optimizer *(*radam_new)(flam_tensor *const *, size_t, double, double, double, double, double,
+      flam_bool, flam_bool);
+  flam_optimizer *(*asgd_new)(flam_tensor *const *, size_t, double, double, double, double, double,
+      flam_bool);
+  flam_optimizer *(*rprop_new)(flam_tensor *const *, size_t, double, double, double, double, double,
+      flam_bool);
+  flam_optimizer *(*lbfgs_new)(flam_tensor *const *, size_t, double, int64_t, int64_t, double,
       double, int64_t, flam_bool, flam_bool);
-  flam_status (*optimizer_add_group)(flam_optimizer *, const flam_tensor *const *, size_t, double,
+  flam_status (*optimizer_add_group)(flam_optimizer *, flam_tensor *const *, size_t, double,
       double);
   flam_status (*optimizer_step)(flam_optimizer *);
   flam_status (*optimizer_step_closure)(flam_optimizer *, const flam_closure *, double *);
@@ -875,10 +886,13 @@ struct flam_api_table {
   flam_state *(*optimizer_state_dict)(const flam_optimizer *);
   flam_status (*optimizer_load_state_dict)(flam_optimizer *, const flam_state *);
   void (*optimizer_release)(flam_optimizer *);
+  flam_optimizer *(*optimizer_retain)(const flam_optimizer *);
+  flam_optimizer *(*optimizer_keep)(flam_optimizer *);
   flam_tensor *(*pad)(const flam_tensor *, const int64_t *, size_t, flam_padding, const double *);
   flam_plot *(*plot_new)(const char *);
-  void (*plot_retain)(flam_plot *);
   void (*plot_release)(flam_plot *);
+  flam_plot *(*plot_retain)(const flam_plot *);
+  flam_plot *(*plot_keep)(flam_plot *);
   flam_status (*plot_panel)(flam_plot *, const char *, const char *, const char *, flam_bool);
   flam_status (*plot_line)(flam_plot *, const char *, const double *, size_t, const double *,
       size_t);
@@ -1107,16 +1121,18 @@ struct flam_api_table {
   flam_profile *(*profiler_stop)(void);
   uint64_t (*range_begin)(const char *);
   void (*range_end)(uint64_t);
-  void (*profile_retain)(flam_profile *);
   void (*profile_release)(flam_profile *);
+  flam_profile *(*profile_retain)(const flam_profile *);
+  flam_profile *(*profile_keep)(flam_profile *);
   flam_status (*profile_table)(const flam_profile *, const char *, int64_t, flam_bool, flam_bool,
       const char **);
   const char *(*profile_averages)(const flam_profile *, flam_bool, flam_bool);
   const char *(*profile_events)(const flam_profile *);
   flam_status (*profile_export_trace)(const flam_profile *, const char *);
   flam_progress *(*progress_new)(int64_t, const char *);
-  void (*progress_retain)(flam_progress *);
   void (*progress_release)(flam_progress *);
+  flam_progress *(*progress_retain)(const flam_progress *);
+  flam_progress *(*progress_keep)(flam_progress *);
   flam_status (*progress_to_text)(flam_progress *, int32_t, flam_progress_style, double);
   flam_status (*progress_to_jsonl)(flam_progress *, const char *, double);
   flam_status (*progress_to_callback)(flam_progress *, const flam_progress_callback *, double);
@@ -1163,21 +1179,21 @@ struct flam_api_table {
   flam_tensor *(*alpha_dropout_)(flam_tensor *, double, flam_bool);
   flam_tensor *(*feature_alpha_dropout)(const flam_tensor *, double, flam_bool);
   flam_tensor *(*feature_alpha_dropout_)(flam_tensor *, double, flam_bool);
-  flam_status (*lstm)(const flam_tensor *, const flam_tensor *const *, size_t, const flam_tensor
-      *const *, size_t, flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const
-      flam_tensor *, flam_tensor **, flam_tensor **, flam_tensor **);
-  flam_status (*gru)(const flam_tensor *, const flam_tensor *, const flam_tensor *const *, size_t,
+  flam_status (*lstm)(const flam_tensor *, flam_tensor *const *, size_t, flam_tensor *const *,
+      size_t, flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *,
+      flam_tensor **, flam_tensor **, flam_tensor **);
+  flam_status (*gru)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t,
       flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *, flam_tensor
       **, flam_tensor **);
-  flam_status (*rnn_tanh)(const flam_tensor *, const flam_tensor *, const flam_tensor *const *,
-      size_t, flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *,
-      flam_tensor **, flam_tensor **);
-  flam_status (*rnn_relu)(const flam_tensor *, const flam_tensor *, const flam_tensor *const *,
-      size_t, flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *,
-      flam_tensor **, flam_tensor **);
-  flam_status (*lstm_cell)(const flam_tensor *, const flam_tensor *const *, size_t, const
-      flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, flam_tensor **,
-      flam_tensor **);
+  flam_status (*rnn_tanh)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t,
+      flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *, flam_tensor
+      **, flam_tensor **);
+  flam_status (*rnn_relu)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t,
+      flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *, flam_tensor
+      **, flam_tensor **);
+  flam_status (*lstm_cell)(const flam_tensor *, flam_tensor *const *, size_t, const flam_tensor *,
+      const flam_tensor *, const flam_tensor *, const flam_tensor *, flam_tensor **, flam_tensor
+      **);
   flam_tensor *(*gru_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*rnn_tanh_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
@@ -1236,9 +1252,9 @@ struct flam_api_table {
   flam_status (*saved_hooks_push)(const flam_saved_hooks *, flam_scope *);
   flam_status (*saved_hooks_disable_push)(const char *, flam_scope *);
   const char *(*saved_hooks_disabled)(void);
-  flam_status (*checkpoint_push)(const flam_recompute *, const flam_tensor *const *, size_t,
-      flam_bool, flam_bool, flam_bool, flam_scope *);
-  flam_tensor *(*module_checkpoint)(flam_module *, const flam_tensor *const *, size_t, flam_bool);
+  flam_status (*checkpoint_push)(const flam_recompute *, flam_tensor *const *, size_t, flam_bool,
+      flam_bool, flam_bool, flam_scope *);
+  flam_tensor *(*module_checkpoint)(flam_module *, flam_tensor *const *, size_t, flam_bool);
   flam_bool (*backward_is_whole)(void);
   uint64_t (*backward_pass)(void);
   flam_bool (*backward_reaches)(const flam_tensor *);
@@ -1267,6 +1283,8 @@ struct flam_api_table {
   flam_state *(*scheduler_state_dict)(const flam_scheduler *);
   flam_status (*scheduler_load_state_dict)(flam_scheduler *, const flam_state *);
   void (*scheduler_release)(flam_scheduler *);
+  flam_scheduler *(*scheduler_retain)(const flam_scheduler *);
+  flam_scheduler *(*scheduler_keep)(flam_scheduler *);
   flam_tensor *(*searchsorted)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
       flam_side, const flam_tensor *);
   flam_tensor *(*searchsorted_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
@@ -1402,14 +1420,17 @@ struct flam_api_table {
   size_t (*state_size)(const flam_state *);
   const char *(*state_name)(const flam_state *, size_t);
   flam_tensor *(*state_tensor)(const flam_state *, size_t);
-  void (*state_retain)(flam_state *);
+  flam_tensor_list *(*state_tensors)(const flam_state *);
   void (*state_release)(flam_state *);
+  flam_state *(*state_retain)(const flam_state *);
+  flam_state *(*state_keep)(flam_state *);
   flam_stream *(*stream_new)(flam_device, int32_t);
   flam_stream *(*stream_current)(flam_device);
   flam_stream *(*stream_default)(flam_device);
   flam_stream *(*stream_from_native)(flam_device, void *);
-  void (*stream_retain)(flam_stream *);
   void (*stream_release)(flam_stream *);
+  flam_stream *(*stream_retain)(const flam_stream *);
+  flam_stream *(*stream_keep)(flam_stream *);
   flam_device (*stream_device)(const flam_stream *);
   int64_t (*stream_id)(const flam_stream *);
   int32_t (*stream_priority)(const flam_stream *);
@@ -1420,19 +1441,26 @@ struct flam_api_table {
   flam_status (*stream_synchronize)(const flam_stream *);
   flam_status (*stream_wait_stream)(const flam_stream *, const flam_stream *);
   flam_event *(*event_new)(flam_device, flam_bool);
-  void (*event_retain)(flam_event *);
   void (*event_release)(flam_event *);
+  flam_event *(*event_retain)(const flam_event *);
+  flam_event *(*event_keep)(flam_event *);
   flam_device (*event_device)(const flam_event *);
   flam_status (*event_record)(flam_event *, const flam_stream *);
   flam_status (*event_wait)(const flam_event *, const flam_stream *);
   flam_status (*event_query)(const flam_event *, flam_bool *);
   flam_status (*event_synchronize)(const flam_event *);
   flam_status (*event_elapsed)(const flam_event *, const flam_event *, double *);
-  flam_tensor *(*tensor_retain)(const flam_tensor *);
   void (*tensor_release)(flam_tensor *);
+  flam_tensor *(*tensor_retain)(const flam_tensor *);
+  flam_tensor *(*tensor_keep)(flam_tensor *);
+  flam_tensor_list *(*tensor_list_new)(flam_tensor *const *, size_t);
+  flam_status (*tensor_list_append)(flam_tensor_list *, const flam_tensor *);
+  flam_tensor *const *(*tensor_list_data)(const flam_tensor_list *);
   size_t (*tensor_list_size)(const flam_tensor_list *);
   flam_tensor *(*tensor_list_get)(const flam_tensor_list *, size_t);
   void (*tensor_list_release)(flam_tensor_list *);
+  flam_tensor_list *(*tensor_list_retain)(const flam_tensor_list *);
+  flam_tensor_list *(*tensor_list_keep)(flam_tensor_list *);
   flam_dtype (*tensor_dtype)(const flam_tensor *);
   flam_device (*tensor_device)(const flam_tensor *);
   int64_t (*tensor_dim)(const flam_tensor *);
@@ -1577,6 +1605,8 @@ static const char *const flam_api_names_[] = {
     "flam_grad_scaler_state_dict",
     "flam_grad_scaler_load_state_dict",
     "flam_grad_scaler_release",
+    "flam_grad_scaler_retain",
+    "flam_grad_scaler_keep",
     "flam_grad_scaler_unscale_params",
     "flam_grad_scaler_begin_step",
     "flam_grad_scaler_found_inf",
@@ -1627,6 +1657,8 @@ static const char *const flam_api_names_[] = {
     "flam_tensor_register_post_accumulate_grad_hook",
     "flam_hook_remove",
     "flam_hook_release",
+    "flam_hook_retain",
+    "flam_hook_keep",
     "flam_tensor_grad_fn",
     "flam_node_name",
     "flam_node_id",
@@ -1635,11 +1667,15 @@ static const char *const flam_api_names_[] = {
     "flam_node_next_output_nr",
     "flam_node_variable",
     "flam_node_release",
+    "flam_node_retain",
+    "flam_node_keep",
     "flam_function_record",
     "flam_function_wanted",
     "flam_saved_make",
     "flam_saved_get",
     "flam_saved_release",
+    "flam_saved_retain",
+    "flam_saved_keep",
     "flam_i0",
     "flam_i0_",
     "flam_i0_out",
@@ -1796,6 +1832,8 @@ static const char *const flam_api_names_[] = {
     "flam_dataset_new",
     "flam_dataset_size",
     "flam_dataset_release",
+    "flam_dataset_retain",
+    "flam_dataset_keep",
     "flam_loader_options_init",
     "flam_loader_new",
     "flam_loader_next",
@@ -1805,6 +1843,8 @@ static const char *const flam_api_names_[] = {
     "flam_loader_seek",
     "flam_loader_submit",
     "flam_loader_release",
+    "flam_loader_retain",
+    "flam_loader_keep",
     "flam_device_parse",
     "flam_device_make",
     "flam_device_type_of",
@@ -1850,8 +1890,9 @@ static const char *const flam_api_names_[] = {
     "flam_error_code_of",
     "flam_error_message_of",
     "flam_error_release",
+    "flam_error_retain",
+    "flam_error_keep",
     "flam_frame_push",
-    "flam_frame_keep",
     "flam_frame_pop",
     "flam_leak_tracking",
     "flam_leak_report",
@@ -1864,6 +1905,8 @@ static const char *const flam_api_names_[] = {
     "flam_generator_set_state",
     "flam_generator_device",
     "flam_generator_release",
+    "flam_generator_retain",
+    "flam_generator_keep",
     "flam_manual_seed",
     "flam_interpolate",
     "flam_grid_sample",
@@ -2098,8 +2141,9 @@ static const char *const flam_api_names_[] = {
     "flam_memory_timeline",
     "flam_memory_fail_allocation",
     "flam_module_new",
-    "flam_module_retain",
     "flam_module_release",
+    "flam_module_retain",
+    "flam_module_keep",
     "flam_module_type",
     "flam_module_set_parameter",
     "flam_module_set_buffer",
@@ -2110,6 +2154,7 @@ static const char *const flam_api_names_[] = {
     "flam_module_child",
     "flam_module_child_count",
     "flam_module_child_name",
+    "flam_module_parameters",
     "flam_module_named_parameters",
     "flam_module_named_buffers",
     "flam_module_state_dict",
@@ -2189,10 +2234,13 @@ static const char *const flam_api_names_[] = {
     "flam_optimizer_state_dict",
     "flam_optimizer_load_state_dict",
     "flam_optimizer_release",
+    "flam_optimizer_retain",
+    "flam_optimizer_keep",
     "flam_pad",
     "flam_plot_new",
-    "flam_plot_retain",
     "flam_plot_release",
+    "flam_plot_retain",
+    "flam_plot_keep",
     "flam_plot_panel",
     "flam_plot_line",
     "flam_plot_points",
@@ -2387,15 +2435,17 @@ static const char *const flam_api_names_[] = {
     "flam_profiler_stop",
     "flam_range_begin",
     "flam_range_end",
-    "flam_profile_retain",
     "flam_profile_release",
+    "flam_profile_retain",
+    "flam_profile_keep",
     "flam_profile_table",
     "flam_profile_averages",
     "flam_profile_events",
     "flam_profile_export_trace",
     "flam_progress_new",
-    "flam_progress_retain",
     "flam_progress_release",
+    "flam_progress_retain",
+    "flam_progress_keep",
     "flam_progress_to_text",
     "flam_progress_to_jsonl",
     "flam_progress_to_callback",
@@ -2521,6 +2571,8 @@ static const char *const flam_api_names_[] = {
     "flam_scheduler_state_dict",
     "flam_scheduler_load_state_dict",
     "flam_scheduler_release",
+    "flam_scheduler_retain",
+    "flam_scheduler_keep",
     "flam_searchsorted",
     "flam_searchsorted_out",
     "flam_bucketize",
@@ -2640,14 +2692,17 @@ static const char *const flam_api_names_[] = {
     "flam_state_size",
     "flam_state_name",
     "flam_state_tensor",
-    "flam_state_retain",
+    "flam_state_tensors",
     "flam_state_release",
+    "flam_state_retain",
+    "flam_state_keep",
     "flam_stream_new",
     "flam_stream_current",
     "flam_stream_default",
     "flam_stream_from_native",
-    "flam_stream_retain",
     "flam_stream_release",
+    "flam_stream_retain",
+    "flam_stream_keep",
     "flam_stream_device",
     "flam_stream_id",
     "flam_stream_priority",
@@ -2658,19 +2713,26 @@ static const char *const flam_api_names_[] = {
     "flam_stream_synchronize",
     "flam_stream_wait_stream",
     "flam_event_new",
-    "flam_event_retain",
     "flam_event_release",
+    "flam_event_retain",
+    "flam_event_keep",
     "flam_event_device",
     "flam_event_record",
     "flam_event_wait",
     "flam_event_query",
     "flam_event_synchronize",
     "flam_event_elapsed",
-    "flam_tensor_retain",
     "flam_tensor_release",
+    "flam_tensor_retain",
+    "flam_tensor_keep",
+    "flam_tensor_list_new",
+    "flam_tensor_list_append",
+    "flam_tensor_list_data",
     "flam_tensor_list_size",
     "flam_tensor_list_get",
     "flam_tensor_list_release",
+    "flam_tensor_list_retain",
+    "flam_tensor_list_keep",
     "flam_tensor_dtype",
     "flam_tensor_device",
     "flam_tensor_dim",
@@ -2839,6 +2901,8 @@ const char *flam_library_load(const char *path) {
 #define flam_grad_scaler_state_dict (flam_api.grad_scaler_state_dict)
 #define flam_grad_scaler_load_state_dict (flam_api.grad_scaler_load_state_dict)
 #define flam_grad_scaler_release (flam_api.grad_scaler_release)
+#define flam_grad_scaler_retain (flam_api.grad_scaler_retain)
+#define flam_grad_scaler_keep (flam_api.grad_scaler_keep)
 #define flam_grad_scaler_unscale_params (flam_api.grad_scaler_unscale_params)
 #define flam_grad_scaler_begin_step (flam_api.grad_scaler_begin_step)
 #define flam_grad_scaler_found_inf (flam_api.grad_scaler_found_inf)
@@ -2889,6 +2953,8 @@ const char *flam_library_load(const char *path) {
 #define flam_tensor_register_post_accumulate_grad_hook (flam_api.tensor_register_post_accumulate_grad_hook)
 #define flam_hook_remove (flam_api.hook_remove)
 #define flam_hook_release (flam_api.hook_release)
+#define flam_hook_retain (flam_api.hook_retain)
+#define flam_hook_keep (flam_api.hook_keep)
 #define flam_tensor_grad_fn (flam_api.tensor_grad_fn)
 #define flam_node_name (flam_api.node_name)
 #define flam_node_id (flam_api.node_id)
@@ -2897,11 +2963,15 @@ const char *flam_library_load(const char *path) {
 #define flam_node_next_output_nr (flam_api.node_next_output_nr)
 #define flam_node_variable (flam_api.node_variable)
 #define flam_node_release (flam_api.node_release)
+#define flam_node_retain (flam_api.node_retain)
+#define flam_node_keep (flam_api.node_keep)
 #define flam_function_record (flam_api.function_record)
 #define flam_function_wanted (flam_api.function_wanted)
 #define flam_saved_make (flam_api.saved_make)
 #define flam_saved_get (flam_api.saved_get)
 #define flam_saved_release (flam_api.saved_release)
+#define flam_saved_retain (flam_api.saved_retain)
+#define flam_saved_keep (flam_api.saved_keep)
 #define flam_i0 (flam_api.i0)
 #define flam_i0_ (flam_api.i0_)
 #define flam_i0_out (flam_api.i0_out)
@@ -3058,6 +3128,8 @@ const char *flam_library_load(const char *path) {
 #define flam_dataset_new (flam_api.dataset_new)
 #define flam_dataset_size (flam_api.dataset_size)
 #define flam_dataset_release (flam_api.dataset_release)
+#define flam_dataset_retain (flam_api.dataset_retain)
+#define flam_dataset_keep (flam_api.dataset_keep)
 #define flam_loader_options_init (flam_api.loader_options_init)
 #define flam_loader_new (flam_api.loader_new)
 #define flam_loader_next (flam_api.loader_next)
@@ -3067,6 +3139,8 @@ const char *flam_library_load(const char *path) {
 #define flam_loader_seek (flam_api.loader_seek)
 #define flam_loader_submit (flam_api.loader_submit)
 #define flam_loader_release (flam_api.loader_release)
+#define flam_loader_retain (flam_api.loader_retain)
+#define flam_loader_keep (flam_api.loader_keep)
 #define flam_device_parse (flam_api.device_parse)
 #define flam_device_make (flam_api.device_make)
 #define flam_device_type_of (flam_api.device_type_of)
@@ -3112,8 +3186,9 @@ const char *flam_library_load(const char *path) {
 #define flam_error_code_of (flam_api.error_code_of)
 #define flam_error_message_of (flam_api.error_message_of)
 #define flam_error_release (flam_api.error_release)
+#define flam_error_retain (flam_api.error_retain)
+#define flam_error_keep (flam_api.error_keep)
 #define flam_frame_push (flam_api.frame_push)
-#define flam_frame_keep (flam_api.frame_keep)
 #define flam_frame_pop (flam_api.frame_pop)
 #define flam_leak_tracking (flam_api.leak_tracking)
 #define flam_leak_report (flam_api.leak_report)
@@ -3126,6 +3201,8 @@ const char *flam_library_load(const char *path) {
 #define flam_generator_set_state (flam_api.generator_set_state)
 #define flam_generator_device (flam_api.generator_device)
 #define flam_generator_release (flam_api.generator_release)
+#define flam_generator_retain (flam_api.generator_retain)
+#define flam_generator_keep (flam_api.generator_keep)
 #define flam_manual_seed (flam_api.manual_seed)
 #define flam_interpolate (flam_api.interpolate)
 #define flam_grid_sample (flam_api.grid_sample)
@@ -3360,8 +3437,9 @@ const char *flam_library_load(const char *path) {
 #define flam_memory_timeline (flam_api.memory_timeline)
 #define flam_memory_fail_allocation (flam_api.memory_fail_allocation)
 #define flam_module_new (flam_api.module_new)
-#define flam_module_retain (flam_api.module_retain)
 #define flam_module_release (flam_api.module_release)
+#define flam_module_retain (flam_api.module_retain)
+#define flam_module_keep (flam_api.module_keep)
 #define flam_module_type (flam_api.module_type)
 #define flam_module_set_parameter (flam_api.module_set_parameter)
 #define flam_module_set_buffer (flam_api.module_set_buffer)
@@ -3372,6 +3450,7 @@ const char *flam_library_load(const char *path) {
 #define flam_module_child (flam_api.module_child)
 #define flam_module_child_count (flam_api.module_child_count)
 #define flam_module_child_name (flam_api.module_child_name)
+#define flam_module_parameters (flam_api.module_parameters)
 #define flam_module_named_parameters (flam_api.module_named_parameters)
 #define flam_module_named_buffers (flam_api.module_named_buffers)
 #define flam_module_state_dict (flam_api.module_state_dict)
@@ -3451,10 +3530,13 @@ const char *flam_library_load(const char *path) {
 #define flam_optimizer_state_dict (flam_api.optimizer_state_dict)
 #define flam_optimizer_load_state_dict (flam_api.optimizer_load_state_dict)
 #define flam_optimizer_release (flam_api.optimizer_release)
+#define flam_optimizer_retain (flam_api.optimizer_retain)
+#define flam_optimizer_keep (flam_api.optimizer_keep)
 #define flam_pad (flam_api.pad)
 #define flam_plot_new (flam_api.plot_new)
-#define flam_plot_retain (flam_api.plot_retain)
 #define flam_plot_release (flam_api.plot_release)
+#define flam_plot_retain (flam_api.plot_retain)
+#define flam_plot_keep (flam_api.plot_keep)
 #define flam_plot_panel (flam_api.plot_panel)
 #define flam_plot_line (flam_api.plot_line)
 #define flam_plot_points (flam_api.plot_points)
@@ -3649,15 +3731,17 @@ const char *flam_library_load(const char *path) {
 #define flam_profiler_stop (flam_api.profiler_stop)
 #define flam_range_begin (flam_api.range_begin)
 #define flam_range_end (flam_api.range_end)
-#define flam_profile_retain (flam_api.profile_retain)
 #define flam_profile_release (flam_api.profile_release)
+#define flam_profile_retain (flam_api.profile_retain)
+#define flam_profile_keep (flam_api.profile_keep)
 #define flam_profile_table (flam_api.profile_table)
 #define flam_profile_averages (flam_api.profile_averages)
 #define flam_profile_events (flam_api.profile_events)
 #define flam_profile_export_trace (flam_api.profile_export_trace)
 #define flam_progress_new (flam_api.progress_new)
-#define flam_progress_retain (flam_api.progress_retain)
 #define flam_progress_release (flam_api.progress_release)
+#define flam_progress_retain (flam_api.progress_retain)
+#define flam_progress_keep (flam_api.progress_keep)
 #define flam_progress_to_text (flam_api.progress_to_text)
 #define flam_progress_to_jsonl (flam_api.progress_to_jsonl)
 #define flam_progress_to_callback (flam_api.progress_to_callback)
@@ -3783,6 +3867,8 @@ const char *flam_library_load(const char *path) {
 #define flam_scheduler_state_dict (flam_api.scheduler_state_dict)
 #define flam_scheduler_load_state_dict (flam_api.scheduler_load_state_dict)
 #define flam_scheduler_release (flam_api.scheduler_release)
+#define flam_scheduler_retain (flam_api.scheduler_retain)
+#define flam_scheduler_keep (flam_api.scheduler_keep)
 #define flam_searchsorted (flam_api.searchsorted)
 #define flam_searchsorted_out (flam_api.searchsorted_out)
 #define flam_bucketize (flam_api.bucketize)
@@ -3902,14 +3988,17 @@ const char *flam_library_load(const char *path) {
 #define flam_state_size (flam_api.state_size)
 #define flam_state_name (flam_api.state_name)
 #define flam_state_tensor (flam_api.state_tensor)
-#define flam_state_retain (flam_api.state_retain)
+#define flam_state_tensors (flam_api.state_tensors)
 #define flam_state_release (flam_api.state_release)
+#define flam_state_retain (flam_api.state_retain)
+#define flam_state_keep (flam_api.state_keep)
 #define flam_stream_new (flam_api.stream_new)
 #define flam_stream_current (flam_api.stream_current)
 #define flam_stream_default (flam_api.stream_default)
 #define flam_stream_from_native (flam_api.stream_from_native)
-#define flam_stream_retain (flam_api.stream_retain)
 #define flam_stream_release (flam_api.stream_release)
+#define flam_stream_retain (flam_api.stream_retain)
+#define flam_stream_keep (flam_api.stream_keep)
 #define flam_stream_device (flam_api.stream_device)
 #define flam_stream_id (flam_api.stream_id)
 #define flam_stream_priority (flam_api.stream_priority)
@@ -3920,19 +4009,26 @@ const char *flam_library_load(const char *path) {
 #define flam_stream_synchronize (flam_api.stream_synchronize)
 #define flam_stream_wait_stream (flam_api.stream_wait_stream)
 #define flam_event_new (flam_api.event_new)
-#define flam_event_retain (flam_api.event_retain)
 #define flam_event_release (flam_api.event_release)
+#define flam_event_retain (flam_api.event_retain)
+#define flam_event_keep (flam_api.event_keep)
 #define flam_event_device (flam_api.event_device)
 #define flam_event_record (flam_api.event_record)
 #define flam_event_wait (flam_api.event_wait)
 #define flam_event_query (flam_api.event_query)
 #define flam_event_synchronize (flam_api.event_synchronize)
 #define flam_event_elapsed (flam_api.event_elapsed)
-#define flam_tensor_retain (flam_api.tensor_retain)
 #define flam_tensor_release (flam_api.tensor_release)
+#define flam_tensor_retain (flam_api.tensor_retain)
+#define flam_tensor_keep (flam_api.tensor_keep)
+#define flam_tensor_list_new (flam_api.tensor_list_new)
+#define flam_tensor_list_append (flam_api.tensor_list_append)
+#define flam_tensor_list_data (flam_api.tensor_list_data)
 #define flam_tensor_list_size (flam_api.tensor_list_size)
 #define flam_tensor_list_get (flam_api.tensor_list_get)
 #define flam_tensor_list_release (flam_api.tensor_list_release)
+#define flam_tensor_list_retain (flam_api.tensor_list_retain)
+#define flam_tensor_list_keep (flam_api.tensor_list_keep)
 #define flam_tensor_dtype (flam_api.tensor_dtype)
 #define flam_tensor_device (flam_api.tensor_device)
 #define flam_tensor_dim (flam_api.tensor_dim)

@@ -228,7 +228,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - errors: `FLAM_ERROR_SHAPE` for more dimensions.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_block_diag(
-    FLAM_VARIADIC const flam_tensor *const *tensors, size_t n_tensors);
+    FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
 
 /** Powers of the elements of a vector, one row per element.
  *

@@ -20,7 +20,7 @@ typedef struct flam_module_vtable {
   size_t struct_size; /* sizeof(flam_module_vtable) */
   void *user;         /* handed to the functions below */
   /* Writes one owned tensor; on failure calls flam_error_set and returns FLAM_ERROR_CALLBACK. */
-  flam_status (*forward)(void *user, const flam_tensor *const *inputs, size_t n_inputs,
+  flam_status (*forward)(void *user, flam_tensor *const *inputs, size_t n_inputs,
                          flam_tensor **out_result);
   void (*drop)(void *user); /* called exactly once, on any thread, when the module dies */
 } flam_module_vtable;
@@ -35,12 +35,6 @@ typedef struct flam_module_vtable {
  */
 FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_new(
     const char *type, FLAM_NULLABLE const flam_module_vtable *vtable FLAM_DEFAULT(NULL));
-
-/** Adds a reference to a module.
- *
- * - `module`: the module.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_module_retain(flam_module *module);
 
 /** Drops a reference to a module.
  *
@@ -147,6 +141,14 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_module_child_count(const flam_module *modu
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_child_name(
     const flam_module *module, size_t index);
+
+/** All parameters, of descendants too, each once: what an optimizer takes.
+ *
+ * - `module`: the module.
+ * - returns: the parameters, in the order of `flam_module_named_parameters`.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_module_parameters(const flam_module *module);
 
 /** All parameters with their paths, each tensor once.
  *
@@ -265,7 +267,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_call(flam_module 
  * - errors: those of its operations; the module's path is among the facts.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_forward(
-    flam_module *module, const flam_tensor *const *inputs, size_t n_inputs);
+    flam_module *module, flam_tensor *const *inputs, size_t n_inputs);
 
 /** When a hook runs. */
 typedef int32_t flam_hook_moment;

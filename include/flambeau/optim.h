@@ -49,8 +49,8 @@ typedef struct flam_closure {
  * - source: Sutskever et al., 2013, ICML.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_sgd_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *momentum_buffers, size_t n_momentum_buffers,
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *momentum_buffers, size_t n_momentum_buffers,
     double lr, double momentum FLAM_DEFAULT(0), double dampening FLAM_DEFAULT(0),
     double weight_decay FLAM_DEFAULT(0), flam_bool nesterov FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0), flam_bool first_step FLAM_DEFAULT(0),
@@ -82,11 +82,11 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_sgd_step(
  * - source: Kingma and Ba, 2014, arXiv 1412.6980; Loshchilov and Hutter, 2017, arXiv 1711.05101.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_adam_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *exp_avgs, size_t n_exp_avgs,
-    const flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs,
-    const flam_tensor *const *max_exp_avg_sqs, size_t n_max_exp_avg_sqs,
-    const flam_tensor *const *steps, size_t n_steps, double lr, double beta1 FLAM_DEFAULT(0.9),
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *exp_avgs, size_t n_exp_avgs,
+    flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs,
+    flam_tensor *const *max_exp_avg_sqs, size_t n_max_exp_avg_sqs,
+    flam_tensor *const *steps, size_t n_steps, double lr, double beta1 FLAM_DEFAULT(0.9),
     double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
     double weight_decay FLAM_DEFAULT(0), flam_bool decoupled FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0),
@@ -118,10 +118,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_adam_step(
  *   1308.0850.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_rmsprop_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *square_avgs, size_t n_square_avgs,
-    const flam_tensor *const *momentum_buffers, size_t n_momentum_buffers,
-    const flam_tensor *const *grad_avgs, size_t n_grad_avgs, const flam_tensor *const *steps,
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *square_avgs, size_t n_square_avgs,
+    flam_tensor *const *momentum_buffers, size_t n_momentum_buffers,
+    flam_tensor *const *grad_avgs, size_t n_grad_avgs, flam_tensor *const *steps,
     size_t n_steps, double lr, double alpha FLAM_DEFAULT(0.99), double eps FLAM_DEFAULT(1e-8),
     double weight_decay FLAM_DEFAULT(0), double momentum FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0),
@@ -149,9 +149,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_rmsprop_step(
  * - source: Duchi, Hazan and Singer, 2011, JMLR 12.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_adagrad_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *sums, size_t n_sums,
-    const flam_tensor *const *steps, size_t n_steps, double lr,
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *sums, size_t n_sums,
+    flam_tensor *const *steps, size_t n_steps, double lr,
     double lr_decay FLAM_DEFAULT(0), double weight_decay FLAM_DEFAULT(0),
     double eps FLAM_DEFAULT(1e-10), flam_bool maximize FLAM_DEFAULT(0),
     FLAM_NULLABLE const flam_tensor *grad_scale FLAM_DEFAULT(NULL),
@@ -179,10 +179,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_adagrad_step(
  * - source: Zeiler, 2012, arXiv 1212.5701.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_adadelta_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *square_avgs, size_t n_square_avgs,
-    const flam_tensor *const *acc_deltas, size_t n_acc_deltas,
-    const flam_tensor *const *steps, size_t n_steps, double lr, double rho FLAM_DEFAULT(0.9),
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *square_avgs, size_t n_square_avgs,
+    flam_tensor *const *acc_deltas, size_t n_acc_deltas,
+    flam_tensor *const *steps, size_t n_steps, double lr, double rho FLAM_DEFAULT(0.9),
     double eps FLAM_DEFAULT(1e-6), double weight_decay FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0),
     FLAM_NULLABLE const flam_tensor *grad_scale FLAM_DEFAULT(NULL),
@@ -211,9 +211,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_adadelta_step(
  * - source: Kingma and Ba, 2014, arXiv 1412.6980.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_adamax_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *exp_avgs, size_t n_exp_avgs,
-    const flam_tensor *const *exp_infs, size_t n_exp_infs, const flam_tensor *const *steps,
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *exp_avgs, size_t n_exp_avgs,
+    flam_tensor *const *exp_infs, size_t n_exp_infs, flam_tensor *const *steps,
     size_t n_steps, double lr, double beta1 FLAM_DEFAULT(0.9),
     double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
     double weight_decay FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0),
@@ -247,11 +247,11 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_adamax_step(
  * - source: Dozat, 2016, ICLR workshop.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_nadam_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *exp_avgs, size_t n_exp_avgs,
-    const flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs,
-    const flam_tensor *const *mu_products, size_t n_mu_products,
-    const flam_tensor *const *steps, size_t n_steps, double lr,
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *exp_avgs, size_t n_exp_avgs,
+    flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs,
+    flam_tensor *const *mu_products, size_t n_mu_products,
+    flam_tensor *const *steps, size_t n_steps, double lr,
     double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999),
     double eps FLAM_DEFAULT(1e-8), double weight_decay FLAM_DEFAULT(0),
     double momentum_decay FLAM_DEFAULT(4e-3),
@@ -283,10 +283,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_nadam_step(
  * - source: Liu et al., 2019, arXiv 1908.03265.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_radam_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *exp_avgs, size_t n_exp_avgs,
-    const flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs,
-    const flam_tensor *const *steps, size_t n_steps, double lr,
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *exp_avgs, size_t n_exp_avgs,
+    flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs,
+    flam_tensor *const *steps, size_t n_steps, double lr,
     double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999),
     double eps FLAM_DEFAULT(1e-8), double weight_decay FLAM_DEFAULT(0),
     flam_bool decoupled_weight_decay FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0),
@@ -319,10 +319,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_radam_step(
  * - source: Polyak and Juditsky, 1992, SIAM J. Control Optim. 30.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_asgd_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *axs, size_t n_axs,
-    const flam_tensor *const *etas, size_t n_etas, const flam_tensor *const *mus,
-    size_t n_mus, const flam_tensor *const *steps, size_t n_steps, double lr,
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *axs, size_t n_axs,
+    flam_tensor *const *etas, size_t n_etas, flam_tensor *const *mus,
+    size_t n_mus, flam_tensor *const *steps, size_t n_steps, double lr,
     double lambd FLAM_DEFAULT(1e-4), double alpha FLAM_DEFAULT(0.75),
     double t0 FLAM_DEFAULT(1e6), double weight_decay FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0),
@@ -351,10 +351,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_asgd_step(
  * - source: Riedmiller and Braun, 1993, ICNN.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_rprop_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
-    size_t n_grads, const flam_tensor *const *prevs, size_t n_prevs,
-    const flam_tensor *const *step_sizes, size_t n_step_sizes,
-    const flam_tensor *const *steps, size_t n_steps, double etaminus FLAM_DEFAULT(0.5),
+    flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
+    size_t n_grads, flam_tensor *const *prevs, size_t n_prevs,
+    flam_tensor *const *step_sizes, size_t n_step_sizes,
+    flam_tensor *const *steps, size_t n_steps, double etaminus FLAM_DEFAULT(0.5),
     double etaplus FLAM_DEFAULT(1.2), double step_size_min FLAM_DEFAULT(1e-6),
     double step_size_max FLAM_DEFAULT(50), flam_bool maximize FLAM_DEFAULT(0),
     FLAM_NULLABLE const flam_tensor *grad_scale FLAM_DEFAULT(NULL),
@@ -372,7 +372,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_rprop_step(
  * - errors: `FLAM_ERROR_NON_FINITE` where that was asked for.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_clip_grad_norm_(
-    const flam_tensor *const *params, size_t n_params, double max_norm,
+    flam_tensor *const *params, size_t n_params, double max_norm,
     double norm_type FLAM_DEFAULT(2), flam_bool error_if_nonfinite FLAM_DEFAULT(0));
 
 /** Limits every gradient element to [-clip_value, clip_value].
@@ -383,7 +383,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_clip_grad_norm_(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative bound.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_clip_grad_value_(
-    const flam_tensor *const *params, size_t n_params, double clip_value);
+    flam_tensor *const *params, size_t n_params, double clip_value);
 
 /* ---- optimizers that own their state --------------------------------------------------------- */
 
@@ -400,7 +400,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_clip_grad_value_(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_sgd_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
     double momentum FLAM_DEFAULT(0), double dampening FLAM_DEFAULT(0),
     double weight_decay FLAM_DEFAULT(0), flam_bool nesterov FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0));
@@ -419,7 +419,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_sgd_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adam_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
     double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
     double weight_decay FLAM_DEFAULT(0), flam_bool amsgrad FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0));
@@ -438,7 +438,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adam_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adamw_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
     double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
     double weight_decay FLAM_DEFAULT(1e-2), flam_bool amsgrad FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0));
@@ -457,7 +457,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adamw_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_rmsprop_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-2),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-2),
     double alpha FLAM_DEFAULT(0.99), double eps FLAM_DEFAULT(1e-8),
     double weight_decay FLAM_DEFAULT(0), double momentum FLAM_DEFAULT(0),
     flam_bool centered FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0));
@@ -475,7 +475,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_rmsprop_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adagrad_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-2),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-2),
     double lr_decay FLAM_DEFAULT(0), double weight_decay FLAM_DEFAULT(0),
     double initial_accumulator_value FLAM_DEFAULT(0), double eps FLAM_DEFAULT(1e-10),
     flam_bool maximize FLAM_DEFAULT(0));
@@ -492,7 +492,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adagrad_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adadelta_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1.0),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1.0),
     double rho FLAM_DEFAULT(0.9), double eps FLAM_DEFAULT(1e-6),
     double weight_decay FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0));
 
@@ -509,7 +509,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adadelta_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adamax_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(2e-3),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(2e-3),
     double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999),
     double eps FLAM_DEFAULT(1e-8), double weight_decay FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0));
@@ -529,7 +529,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adamax_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_nadam_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(2e-3),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(2e-3),
     double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999),
     double eps FLAM_DEFAULT(1e-8), double weight_decay FLAM_DEFAULT(0),
     double momentum_decay FLAM_DEFAULT(4e-3),
@@ -549,7 +549,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_nadam_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_radam_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
     double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999),
     double eps FLAM_DEFAULT(1e-8), double weight_decay FLAM_DEFAULT(0),
     flam_bool decoupled_weight_decay FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0));
@@ -567,7 +567,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_radam_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_asgd_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-2),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-2),
     double lambd FLAM_DEFAULT(1e-4), double alpha FLAM_DEFAULT(0.75),
     double t0 FLAM_DEFAULT(1e6), double weight_decay FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0));
@@ -585,7 +585,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_asgd_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_rprop_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-2),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-2),
     double etaminus FLAM_DEFAULT(0.5), double etaplus FLAM_DEFAULT(1.2),
     double step_size_min FLAM_DEFAULT(1e-6), double step_size_max FLAM_DEFAULT(50),
     flam_bool maximize FLAM_DEFAULT(0));
@@ -608,7 +608,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_rprop_new(
  *   Optimization, chapters 3 and 7.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_lbfgs_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1),
+    flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1),
     int64_t max_iter FLAM_DEFAULT(20), int64_t max_eval FLAM_DEFAULT(0),
     double tolerance_grad FLAM_DEFAULT(1e-7), double tolerance_change FLAM_DEFAULT(1e-9),
     int64_t history_size FLAM_DEFAULT(100), flam_bool strong_wolfe FLAM_DEFAULT(0),
@@ -625,7 +625,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_lbfgs_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where a parameter is there already.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_optimizer_add_group(
-    flam_optimizer *optimizer, const flam_tensor *const *params, size_t n_params, double lr,
+    flam_optimizer *optimizer, flam_tensor *const *params, size_t n_params, double lr,
     double weight_decay FLAM_DEFAULT(0));
 
 /** Changes every parameter that has a gradient.

@@ -28,12 +28,6 @@ typedef struct flam_plot flam_plot;
 FLAM_API FLAM_SINCE(0, 1) flam_plot *flam_plot_new(
     FLAM_NULLABLE const char *title FLAM_DEFAULT(NULL));
 
-/** Adds a count.
- *
- * - `plot`: the chart.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_plot_retain(flam_plot *plot);
-
 /** Gives back a count.
  *
  * - `plot`: the chart, or `NULL`.

@@ -66,12 +66,6 @@ FLAM_API FLAM_SINCE(0, 1) uint64_t flam_range_begin(const char *name);
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_range_end(uint64_t range);
 
-/** Adds a count to a profile.
- *
- * - `profile`: the profile.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_profile_retain(flam_profile *profile);
-
 /** Gives back a count.
  *
  * - `profile`: the profile, or `NULL`.

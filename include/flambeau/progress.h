@@ -58,12 +58,6 @@ typedef struct flam_progress_callback {
 FLAM_API FLAM_SINCE(0, 1) flam_progress *flam_progress_new(
     int64_t total FLAM_DEFAULT(0), FLAM_NULLABLE const char *unit FLAM_DEFAULT(NULL));
 
-/** Adds a count.
- *
- * - `progress`: the progress.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_progress_retain(flam_progress *progress);
-
 /** Gives back a count.
  *
  * - `progress`: the progress, or `NULL`.

@@ -115,7 +115,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randn_like(
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_uniform_(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_uniform_(
     flam_tensor *input, double from FLAM_DEFAULT(0), double to FLAM_DEFAULT(1),
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
@@ -129,7 +129,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_uniform_(
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_normal_(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_normal_(
     flam_tensor *input, double mean FLAM_DEFAULT(0), double std FLAM_DEFAULT(1),
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
@@ -142,7 +142,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_normal_(
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_exponential_(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_exponential_(
     flam_tensor *input, double lambd FLAM_DEFAULT(1),
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
@@ -156,7 +156,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_exponential_(
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_random_(
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(input) flam_tensor *flam_random_(
     flam_tensor *input, int64_t from, int64_t to,
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
@@ -169,7 +169,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_random_(
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_bernoulli_(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_bernoulli_(
     flam_tensor *input, double p FLAM_DEFAULT(0.5),
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
@@ -183,9 +183,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_bernoulli_(
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_cauchy_(flam_tensor *input,
-    double median FLAM_DEFAULT(0), double sigma FLAM_DEFAULT(1),
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
+    flam_tensor *flam_cauchy_(flam_tensor *input, double median FLAM_DEFAULT(0), double sigma
+        FLAM_DEFAULT(1), FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator
+        FLAM_DEFAULT(NULL));
 
 /** Fills with variables whose logarithms are normal, in place.
  *
@@ -197,9 +198,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_cauchy_(flam_te
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_log_normal_(flam_tensor *input,
-    double mean FLAM_DEFAULT(1), double std FLAM_DEFAULT(2),
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
+    flam_tensor *flam_log_normal_(flam_tensor *input, double mean FLAM_DEFAULT(1), double std
+        FLAM_DEFAULT(2), FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator
+        FLAM_DEFAULT(NULL));
 
 /** Fills with the number of trials up to and with the first success, in place.
  *
@@ -210,8 +212,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_log_normal_(fla
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_geometric_(flam_tensor *input,
-    double p, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
+    flam_tensor *flam_geometric_(flam_tensor *input, double p, FLAM_KEYWORD FLAM_NULLABLE
+        flam_generator *generator FLAM_DEFAULT(NULL));
 
 /** Draws 1 with the probability that each element says, else 0.
  *

@@ -38,8 +38,8 @@ extern "C" {
  * - source: Hochreiter and Schmidhuber, 1997, Neural Computation 9.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch") flam_status
-    flam_lstm(const flam_tensor *input, const flam_tensor *const* hx, size_t n_hx,
-              const flam_tensor *const* params, size_t n_params,
+    flam_lstm(const flam_tensor *input, flam_tensor *const *hx, size_t n_hx,
+              flam_tensor *const *params, size_t n_params,
               flam_bool has_biases FLAM_DEFAULT(1), int64_t num_layers FLAM_DEFAULT(1),
               double dropout FLAM_DEFAULT(0), flam_bool train FLAM_DEFAULT(0),
               flam_bool bidirectional FLAM_DEFAULT(0), flam_bool batch_first FLAM_DEFAULT(0),
@@ -69,7 +69,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch") flam_status
  * - source: Cho et al., 2014, arXiv 1406.1078.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
-    flam_gru(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const* params,
+    flam_gru(const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params,
              size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
              int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
              flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
@@ -99,7 +99,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
-    flam_rnn_tanh(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const* params,
+    flam_rnn_tanh(const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params,
                   size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
                   int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
                   flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
@@ -129,7 +129,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
-    flam_rnn_relu(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const* params,
+    flam_rnn_relu(const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params,
                   size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
                   int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
                   flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
@@ -151,7 +151,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
-    flam_lstm_cell(const flam_tensor *input, const flam_tensor *const* hx, size_t n_hx,
+    flam_lstm_cell(const flam_tensor *input, flam_tensor *const *hx, size_t n_hx,
                    const flam_tensor *w_ih, const flam_tensor *w_hh,
                    FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
                    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL), flam_tensor ** out_h,

@@ -69,7 +69,7 @@ typedef struct flam_recompute {
    * borrowed. Returns FLAM_OK, or records with flam_error_set and returns FLAM_ERROR_CALLBACK.
    * With `early_stop` an operation fails with FLAM_ERROR_RECOMPUTE once the last value is there;
    * return FLAM_ERROR_CALLBACK then, too. */
-  flam_status (*run)(void *user, const flam_tensor *const *inputs, size_t n_inputs);
+  flam_status (*run)(void *user, flam_tensor *const *inputs, size_t n_inputs);
   void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
 } flam_recompute;
 
@@ -92,7 +92,7 @@ typedef struct flam_recompute {
  * - source: Chen et al., 2016, arXiv 1604.06174.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_checkpoint_push(
-    const flam_recompute *function, const flam_tensor *const *inputs, size_t n_inputs,
+    const flam_recompute *function, flam_tensor *const *inputs, size_t n_inputs,
     flam_bool preserve_rng_state FLAM_DEFAULT(1), flam_bool early_stop FLAM_DEFAULT(1),
     flam_bool check_determinism FLAM_DEFAULT(1), flam_scope *out_scope);
 
@@ -108,7 +108,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_checkpoint_push(
  * - source: Chen et al., 2016, arXiv 1604.06174.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_checkpoint(
-    flam_module *module, const flam_tensor *const *inputs, size_t n_inputs,
+    flam_module *module, flam_tensor *const *inputs, size_t n_inputs,
     flam_bool preserve_rng_state FLAM_DEFAULT(1));
 
 /** Whether the backward pass that runs on this thread accumulates into every leaf it reaches: not

@@ -352,7 +352,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that
  *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_squeeze_(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_squeeze_(
     flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim);
 
 /** Adds a dimension of size 1 in place.
@@ -363,8 +363,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_squeeze_(
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that
  *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_unsqueeze_(flam_tensor *input, int64_t dim);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
+    flam_tensor *flam_unsqueeze_(flam_tensor *input, int64_t dim);
 
 /** Exchanges two dimensions in place.
  *
@@ -376,7 +376,7 @@ FLAM_API FLAM_SINCE(0, 1)
  *   requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_")
-    flam_tensor *flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
+    FLAM_BORROWED(input) flam_tensor *flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
 
 /** Transposes a matrix in place.
  *
@@ -385,7 +385,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_")
  * - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that
  *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_t_(flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
+    flam_tensor *flam_t_(flam_tensor *input);
 
 #ifdef __cplusplus
 }

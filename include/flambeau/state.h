@@ -5,6 +5,7 @@
 #define FLAMBEAU_STATE_H
 
 #include "flambeau/common.h"
+#include "flambeau/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,11 +65,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(state) const char *flam_state_name(
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_state_tensor(const flam_state *state, size_t index);
 
-/** Adds a reference to a list.
+/** The tensors without their names.
  *
- * - `state`: the list.
+ * - `state`: the list of named tensors.
+ * - returns: the tensors, in order.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_state_retain(flam_state *state);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_state_tensors(const flam_state *state);
 
 /** Drops a reference to a list.
  *

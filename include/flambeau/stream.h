@@ -51,12 +51,6 @@ FLAM_API FLAM_SINCE(0, 1) flam_stream *flam_stream_default(flam_device device FL
 FLAM_API FLAM_SINCE(0, 1) flam_stream *flam_stream_from_native(flam_device device,
                                                                FLAM_NULLABLE void *native);
 
-/** Adds a count to a stream.
- *
- * - `stream`: the stream.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_stream_retain(flam_stream *stream);
-
 /** Gives back a count; work on the stream goes on.
  *
  * - `stream`: the stream, or `NULL`.
@@ -151,12 +145,6 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
  */
 FLAM_API FLAM_SINCE(0, 1) flam_event *flam_event_new(flam_device device FLAM_DEFAULT(0),
                                                      flam_bool timing FLAM_DEFAULT(0));
-
-/** Adds a count to an event.
- *
- * - `event`: the event.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_event_retain(flam_event *event);
 
 /** Gives back a count; the last one frees the event.
  *

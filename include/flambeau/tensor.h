@@ -32,19 +32,38 @@ typedef struct flam_format_options {
 
 /* ---- ownership ------------------------------------------------------------------------------ */
 
-/** Adds a count to a tensor.
- *
- * - `tensor`: the tensor, or `NULL`.
- * - returns: the same handle, which then needs one more release.
- * - errors: none but those of a failed operand.
- */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tensor_retain(const flam_tensor *tensor);
-
 /** Gives back a count; the last one frees the tensor. Never fails, on any thread.
  *
  * - `tensor`: the handle, or `NULL`.
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_tensor_release(FLAM_NULLABLE flam_tensor *tensor);
+
+/** A list of tensors: what grows while a program runs, or goes where a list is taken.
+ *
+ * - `tensors`: what it holds, with a count of its own each; `(NULL, 0)` for an empty list.
+ * - returns: the list.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_tensor_list_new(flam_tensor *const *tensors,
+                                                                 size_t n_tensors);
+
+/** Appends a tensor to a list.
+ *
+ * - `list`: the list.
+ * - `tensor`: the tensor; the list adds a count of its own.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_list_append(flam_tensor_list *list,
+                                                              const flam_tensor *tensor);
+
+/** A list as the array that functions of several tensors take, beside `flam_tensor_list_size`.
+ *
+ * - `list`: the list.
+ * - returns: its handles, borrowed, valid until the list changes; entries may be `NULL`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(list) flam_tensor *const *flam_tensor_list_data(
+    const flam_tensor_list *list);
 
 /** How many tensors a list has.
  *

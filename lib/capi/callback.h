@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "capi/guard.h"
+#include "capi/host_call.h"
 #include "flambeau/common.h"
 #include "tensor/tensor.h"
 
@@ -18,9 +19,9 @@ inline const flam_tensor* handle(const Tensor& t) {
 }
 
 // Tensors as an array of borrowed handles: a Tensor's bits are its handle.
-inline const flam_tensor* const* handles(TensorsView ts) {
+inline flam_tensor* const* handles(TensorsView ts) {
   static_assert(sizeof(Tensor) == sizeof(void*));
-  return reinterpret_cast<const flam_tensor* const*>(ts.data());
+  return reinterpret_cast<flam_tensor* const*>(ts.data());
 }
 
 inline Tensor adopt(flam_tensor* owned) {
@@ -32,9 +33,7 @@ class Callback {
  public:
   Callback(void* user, void (*drop)(void*)) : user_(user), drop_(drop) { Handed::claim(user); }
   Callback(const Callback&) = delete;
-  ~Callback() {
-    if (drop_) drop_(user_);
-  }
+  ~Callback() { call_drop(drop_, user_); }
   void* user() const { return user_; }
 
  private:
@@ -76,21 +75,6 @@ template <class V> V sized_copy(const V* given, const char* type) {
 // Turns the error that a callback recorded on this thread (flam_error_set) into an exception that
 // carries it; defined beside the error record.
 [[noreturn]] void throw_callback_error(const char* what, flam_status status);
-
-// While a host function runs, the thread's error record is that function's own; what was pending
-// comes back after.
-class HostCall {
- public:
-  HostCall() : before_(std::exchange(t_error, nullptr)) {}
-  HostCall(const HostCall&) = delete;
-  ~HostCall() {
-    if (t_error) t_error->release();
-    t_error = before_;
-  }
-
- private:
-  flam_error* before_;
-};
 
 enum class Result : int8_t { required, optional };
 

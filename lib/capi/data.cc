@@ -12,7 +12,11 @@ class CallbackDataset final : public flam_dataset {
  public:
   explicit CallbackDataset(const flam_dataset_vtable& v) : callback_(v.user, v.drop), v_(v) {}
 
-  int64_t size() const override { return v_.size ? v_.size(v_.user) : -1; }
+  int64_t size() const override {
+    if (!v_.size) return -1;
+    const HostCall call;
+    return v_.size(v_.user);
+  }
 
   data::Batch fetch(std::span<const int64_t> indices) override {
     flam_tensor_list* list = nullptr;
@@ -22,10 +26,7 @@ class CallbackDataset final : public flam_dataset {
     const auto owned = Ref<flam_tensor_list>::adopt(take_over(list));
     data::Batch batch;
     const auto drop = v_.drop_item;
-    if (item)
-      batch.item = {item, [drop](void* p) {
-                      if (drop) drop(p);
-                    }};
+    if (item) batch.item = {item, [drop](void* p) { call_drop(drop, p); }};
     if (status != FLAM_OK) throw_callback_error("data set fetch", status);
     check(owned || item, Code::callback,
           "the data set's fetch returned neither a batch nor an item");
@@ -73,12 +74,12 @@ Ref<flam_loader> loader_new(flam_dataset* dataset, const flam_loader_options* op
   return make_ref<flam_loader>(Ref<flam_dataset>::share(dataset), own);
 }
 
-std::tuple<Ref<flam_tensor_list>, void*> loader_next(flam_loader* loader) {
+std::tuple<Ref<flam_tensor_list>, OwnedPointer> loader_next(flam_loader* loader) {
   const probe::Span span(probe::Kind::range, "DataLoader.next");
   std::optional<data::Batch> batch = loader->next();
-  if (!batch) return {nullptr, nullptr};
-  if (batch->item) return {nullptr, batch->item.release()};
-  return {make_list(std::move(batch->tensors)), nullptr};
+  if (!batch) return {};
+  if (batch->item) return {nullptr, std::move(batch->item)};
+  return {make_list(std::move(batch->tensors)), OwnedPointer()};
 }
 
 bool loader_wait(flam_loader* loader, double seconds) { return loader->wait(seconds); }

@@ -7,9 +7,7 @@
 #include "capi/gen/targets.h"
 #include "capi/guard.h"
 
-flam_error::~flam_error() {
-  if (drop) drop(payload);
-}
+flam_error::~flam_error() { flambeau::capi::call_drop(drop, payload); }
 
 namespace flambeau::capi {
 
@@ -32,14 +30,17 @@ struct ThreadEnd {
   ~ThreadEnd() { error_clear(); }
 };
 
-void keep_first(flam_error* e) {
+// Returns the error's own code, whichever is kept.
+flam_status keep_first(flam_error* e) {
+  const auto code = flam_status(e->code);
   if (t_error) {
     e->release();
-    return;
+    return code;
   }
   thread_local ThreadEnd at_end;
   at_end.armed = true;
   t_error = e;
+  return code;
 }
 
 flam_error* make_record(Code code, std::string message) {
@@ -53,9 +54,7 @@ flam_error* make_record(Code code, std::string message) {
 struct Payload {
   Payload(void* p, void (*d)(void*)) : payload(p), drop(d) {}
   Payload(const Payload&) = delete;
-  ~Payload() {
-    if (drop) drop(payload);
-  }
+  ~Payload() { call_drop(drop, payload); }
   void move_to(flam_error& e) {
     e.payload = payload;
     e.drop = std::exchange(drop, nullptr);
@@ -64,7 +63,7 @@ struct Payload {
   void (*drop)(void*);
 };
 
-void record(const char* function) {
+flam_status record(const char* function) {
   try {
     throw;
   } catch (Error& error) {
@@ -72,13 +71,16 @@ void record(const char* function) {
                     std::exchange(error.drop_payload, nullptr));
     flam_error* e = make_record(error.code, error.what());
     payload.move_to(*e);
-    keep_first(e);
+    return keep_first(e);
   } catch (const std::bad_alloc&) {
-    keep_first(make_record(Code::out_of_host_memory, cat_text("out of host memory in ", function)));
+    return keep_first(
+        make_record(Code::out_of_host_memory, cat_text("out of host memory in ", function)));
   } catch (const std::exception& other) {
-    keep_first(make_record(Code::internal, cat_text(function, ": internal error: ", other.what())));
+    return keep_first(
+        make_record(Code::internal, cat_text(function, ": internal error: ", other.what())));
   } catch (...) {
-    keep_first(make_record(Code::internal, cat_text(function, ": internal error of unknown type")));
+    return keep_first(
+        make_record(Code::internal, cat_text(function, ": internal error of unknown type")));
   }
 }
 
@@ -88,12 +90,11 @@ flam_status pending_code() noexcept { return t_error ? flam_status(t_error->code
 
 flam_status record_exception(const char* function) noexcept {
   try {
-    record(function);
+    return record(function);
   } catch (...) {
     out_of_memory_record()->retain();
-    if (!t_error) t_error = out_of_memory_record();
+    return keep_first(out_of_memory_record());
   }
-  return pending_code();
 }
 
 flam_status null_operand(const char* function, const char* argument) noexcept {
@@ -102,6 +103,14 @@ flam_status null_operand(const char* function, const char* argument) noexcept {
     throw Error(Code::invalid_argument, cat_text(function, ": ", argument, " is NULL"),
                 "no error of an earlier call is pending on this thread, so it was never made, or "
                 "its error was cleared");
+  } catch (...) {
+    return record_exception(function);
+  }
+}
+
+flam_status out_of_memory(const char* function) noexcept {
+  try {
+    throw std::bad_alloc();
   } catch (...) {
     return record_exception(function);
   }

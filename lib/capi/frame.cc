@@ -77,11 +77,28 @@ bool remove_from_frames(RefCounted* object) noexcept {
 
 void close_frame() {
   const std::unique_ptr<Frame> frame(t_frame);
+  if (!frame) return;
   t_frame = frame->outer;
   for (auto it = frame->handles.rbegin(); it != frame->handles.rend(); ++it) {
     forget_tracked(*it);
     (*it)->release();
   }
+}
+
+// Frames that are open where a thread ends have nobody left to pop them.
+struct ThreadEnd {
+  bool armed = false;
+  ~ThreadEnd() {
+    while (t_frame) close_frame();
+  }
+};
+
+void write_down(RefCounted* object, const char* function) {
+  std::string what = kind_of(object);
+  std::lock_guard lock(ledger().mutex);
+  ++ledger()
+        .live.try_emplace(object, Ledger::Entry{function, 0, std::move(what)})
+        .first->second.count;
 }
 
 }  // namespace
@@ -90,14 +107,17 @@ void note_handle(RefCounted* object, const char* function) {
   if (t_frame) t_frame->handles.push_back(object);
   if (!tracking_handles) return;
   try {
-    std::string what = kind_of(object);
-    std::lock_guard lock(ledger().mutex);
-    ++ledger()
-          .live.try_emplace(object, Ledger::Entry{function, 0, std::move(what)})
-          .first->second.count;
+    write_down(object, function);
   } catch (...) {
     if (t_frame) t_frame->handles.pop_back();
     throw;
+  }
+}
+
+void track_handle(RefCounted* object, const char* function) noexcept {
+  try {
+    write_down(object, function);
+  } catch (...) {  // without memory the report misses one
   }
 }
 
@@ -107,22 +127,25 @@ void forget_handle(RefCounted* object) noexcept {
 }
 
 uint64_t frame_push() {
+  thread_local ThreadEnd at_end;
+  at_end.armed = true;
   auto frame = std::make_unique<Frame>(Frame{{}, t_frame});
   const uint64_t token = push_scope(close_frame);
   t_frame = frame.release();
   return token;
 }
 
-flam_tensor* frame_keep(const Tensor& tensor) {
-  if (t_frame) {
-    std::vector<RefCounted*>& handles = t_frame->handles;
-    const auto it = std::find(handles.rbegin(), handles.rend(), tensor.impl());
-    if (it != handles.rend()) {
-      if (t_frame->outer) t_frame->outer->handles.push_back(tensor.impl());
-      handles.erase(std::next(it).base());
-    }
+bool move_to_outer_frame(RefCounted* object) noexcept {
+  std::vector<RefCounted*>& handles = t_frame->handles;
+  const auto it = std::find(handles.rbegin(), handles.rend(), object);
+  if (it == handles.rend()) return true;
+  try {
+    if (t_frame->outer) t_frame->outer->handles.push_back(object);
+  } catch (...) {
+    return false;
   }
-  return reinterpret_cast<flam_tensor*>(tensor.impl());
+  handles.erase(std::next(it).base());
+  return true;
 }
 
 void frame_pop(uint64_t scope) { pop_scope(scope); }

@@ -43,9 +43,7 @@ class FunctionNode final : public Node {
 
   bool callable() const { return table_.backward != nullptr; }
 
-  void release_saved() override {
-    if (table_.release_saved) table_.release_saved(table_.user);
-  }
+  void release_saved() override { capi::call_drop(table_.release_saved, table_.user); }
 
  private:
   void check_gradient(size_t i, const Tensor& g) const {

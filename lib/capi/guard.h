@@ -25,11 +25,12 @@ inline FLAM_THREAD_LOCAL flam_error* t_error =
     nullptr;  // this thread's first failure since it was cleared
 
 flam_status pending_code() noexcept;
-// Records the exception in flight unless an error is pending, and returns the pending code.
+// Records the exception in flight unless an error is pending, and returns its own code.
 flam_status record_exception(const char* function) noexcept;
 // A NULL where a handle is needed: the pending error's code, or a new error that names the
 // argument.
 flam_status null_operand(const char* function, const char* argument) noexcept;
+flam_status out_of_memory(const char* function) noexcept;
 
 // ---- handles ----------------------------------------------------------------------------------
 
@@ -42,6 +43,8 @@ inline bool noting() { return t_frame || tracking_handles.load(std::memory_order
 void note_handle(RefCounted* object,
                  const char* function);  // throws only std::bad_alloc, having noted nothing
 void forget_handle(RefCounted* object) noexcept;
+void track_handle(RefCounted* object, const char* function) noexcept;  // frames aside
+bool move_to_outer_frame(RefCounted* object) noexcept;                 // false: without memory
 
 // Gives a result to the program. What cannot be noted is not given: its count dies with the
 // argument.
@@ -76,15 +79,18 @@ template <class T> void release_handle(T* handle) noexcept {
   counted(handle)->release();
 }
 
-template <class T> void retain_handle(T* handle, const char* function) noexcept {
-  if (!handle) return;
-  counted(handle)->retain();
-  if (!noting()) [[likely]]
-    return;
-  try {
-    note_handle(counted(handle), function);
-  } catch (...) {  // without memory to note it, this count is the program's alone
-  }
+// A count that no frame knows of: it is the program's to release.
+template <class T> T* retain_handle(const T* handle, const char* function) noexcept {
+  T* const same = const_cast<T*>(handle);
+  counted(same)->retain();
+  if (tracking_handles.load(std::memory_order_relaxed)) [[unlikely]]
+    track_handle(counted(same), function);
+  return same;
+}
+
+template <class T> T* keep_handle(T* handle, const char* function) noexcept {
+  if (!t_frame || move_to_outer_frame(counted(handle))) return handle;
+  return out_of_memory(function), nullptr;
 }
 
 // Takes over a handle that the program hands in: from here on its count is the library's.
@@ -93,6 +99,9 @@ template <class T> T* take_over(T* handle) noexcept {
     forget_handle(counted(handle));
   return handle;
 }
+
+// Runs a drop function of the program, if there is one, as any code of the program (host_call.h).
+void call_drop(void (*drop)(void*), void* user) noexcept;
 
 // What the program hands in with a way to drop it. Whoever takes it over claims it; what nobody
 // claimed, because an operand was NULL or memory ran out on the way, is dropped here. So it is
@@ -110,7 +119,7 @@ class Handed {
   Handed(const Handed&) = delete;
   ~Handed() {
     innermost_ = outer_;
-    if (drop_) drop_(user_);
+    call_drop(drop_, user_);
   }
   // Called by the object that drops `user` from now on.
   static void claim(void* user) noexcept {
@@ -189,7 +198,9 @@ template <class T> class HeldHandle {
   explicit HeldHandle(T* handle) : handle_(handle) {}
   HeldHandle(HeldHandle&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)) {}
   ~HeldHandle() { release_handle(handle_); }
-  void write(T** out) noexcept { *out = std::exchange(handle_, nullptr); }
+  void write(T** out) noexcept {  // null: nobody wants it
+    if (out) *out = std::exchange(handle_, nullptr);
+  }
 
  private:
   T* handle_;
@@ -197,12 +208,23 @@ template <class T> class HeldHandle {
 
 template <class T> struct HeldValue {
   T value;
-  void write(T* out) const noexcept { *out = value; }
+  void write(T* out) const noexcept {
+    if (out) *out = value;
+  }
+};
+
+struct HeldPointer {
+  OwnedPointer value;
+  void write(void** out) noexcept {
+    if (out) *out = value.release();
+  }
 };
 
 template <class R> auto hold(R& result, const char* function) {
   if constexpr (requires { give(std::move(result), function); }) {
     return HeldHandle(give(std::move(result), function));
+  } else if constexpr (std::is_same_v<R, OwnedPointer>) {
+    return HeldPointer{std::move(result)};
   } else {
     return HeldValue{to_c(result)};
   }
@@ -212,6 +234,17 @@ template <class F> auto guard_handle(const char* function, F&& f) noexcept
     -> decltype(give(f(), function)) {
   try {
     return give(f(), function);
+  } catch (...) {
+    record_exception(function);
+    return nullptr;
+  }
+}
+
+// An in-place form gives its operand back as it came, without another count.
+template <class T, class F> T* guard_in(const char* function, T* operand, F&& f) noexcept {
+  try {
+    f();
+    return operand;
   } catch (...) {
     record_exception(function);
     return nullptr;
@@ -243,6 +276,12 @@ flam_status guard_status(const char* function, F&& f, Out*... out) noexcept {
 template <class F> auto guard_op(const char* function, F&& f) noexcept {
   const probe::Span span(probe::Kind::op, function + 5);
   return guard_handle(function, std::forward<F>(f));
+}
+
+template <class T, class F>
+T* guard_op_in(const char* function, T* operand, F&& f) noexcept {
+  const probe::Span span(probe::Kind::op, function + 5);
+  return guard_in(function, operand, std::forward<F>(f));
 }
 
 template <class F, class... Out>

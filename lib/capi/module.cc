@@ -73,6 +73,12 @@ Tensor state_tensor(const flam_state* state, size_t index) {
   return state->entries[index].second;
 }
 
+Ref<flam_tensor_list> state_tensors(const flam_state* state) {
+  std::vector<Tensor> tensors;
+  for (const auto& [unused, t] : state->entries) tensors.push_back(t);
+  return make_list(std::move(tensors));
+}
+
 Ref<flam_module> module_new(std::string_view type, const flam_module_vtable* vtable) {
   if (!vtable) return make_ref<flam_module>(std::string(type));
   const flam_module_vtable v = sized_copy(vtable, "flam_module_vtable");
@@ -107,6 +113,10 @@ size_t module_child_count(const flam_module* m) { return m->children.size(); }
 
 const char* module_child_name(const flam_module* m, size_t index) {
   return index < m->children.size() ? m->children[index].first.c_str() : nullptr;
+}
+
+Ref<flam_tensor_list> module_parameters(const flam_module* m) {
+  return state_tensors(nn::named_parameters(*m, true).get());
 }
 
 Ref<flam_state> module_named_parameters(const flam_module* m, bool recurse) {

@@ -1,6 +1,8 @@
 // What the handles of the ABI point to, tensors aside (a flam_tensor is a TensorImpl). Each is one
 // reference-counted object; a handle is its address with one count.
 #pragma once
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "amp/grad_scaler.h"
@@ -50,6 +52,13 @@ struct flam_saved : flambeau::RefCounted {
   explicit flam_saved(flambeau::Saved s) : value(std::move(s)) {}
   flambeau::Saved value;
 };
+
+namespace flambeau::capi {
+
+// Data of the program on its way back to it, with the way to drop it.
+using OwnedPointer = std::unique_ptr<void, std::function<void(void*)>>;
+
+}  // namespace flambeau::capi
 
 namespace flambeau {
 

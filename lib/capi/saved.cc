@@ -32,7 +32,9 @@ class ProgramHooks::Value final : public Packed {
   explicit Value(Ref<ProgramHooks> hooks) : hooks_(std::move(hooks)) {}
   ~Value() override {
     const auto drop = hooks_->table_.drop_packed;
-    if (packed_ && drop) drop(hooks_->table_.user, packed_);
+    if (!packed_ || !drop) return;
+    const capi::HostCall call;
+    drop(hooks_->table_.user, packed_);
   }
 
   void pack(const Tensor& t) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/thread_local.h"
 
 namespace flambeau::capi {
 namespace {
@@ -17,10 +18,31 @@ struct Scope {
   std::function<void()> undo;
 };
 
+FLAM_THREAD_LOCAL size_t t_open = 0, t_floor = 0;  // of stack(), which is made on first use
+
 std::vector<Scope>& stack() {
   static thread_local std::unique_ptr<std::vector<Scope>> scopes;
   if (!scopes) scopes = std::make_unique<std::vector<Scope>>();
   return *scopes;
+}
+
+std::function<void()> take_innermost(std::vector<Scope>& open) {
+  std::function<void()> undo = std::move(open.back().undo);
+  open.pop_back();
+  --t_open;
+  return undo;
+}
+
+[[noreturn]] void fail_order(const std::vector<Scope>& open, uint64_t token) {
+  const auto found =
+      std::find_if(open.begin(), open.end(), [&](const Scope& s) { return s.token == token; });
+  const char* why = "this scope was opened on another thread, or popped already";
+  if (found != open.end() && found < open.begin() + std::ptrdiff_t(t_floor)) {
+    why = "this scope was opened by the caller of the callback that runs; it pops it itself";
+  } else if (found != open.end()) {
+    why = "scopes are popped in the order opposite to their pushes: an inner one is still open";
+  }
+  fail(Code::scope, why);
 }
 
 }  // namespace
@@ -29,24 +51,28 @@ uint64_t push_scope(std::function<void()> undo) {
   static std::atomic<uint64_t> next{0};
   const uint64_t token = ++next;
   stack().push_back({token, std::move(undo)});
+  ++t_open;
   return token;
 }
 
 void pop_scope(uint64_t token) {
-  std::vector<Scope>& open = stack();
-  check(!open.empty(), Code::scope,
+  check(t_open > 0, Code::scope,
         "no scope is open on this thread: it was opened on another one, or popped already");
-  if (open.back().token != token) {
-    const bool below =
-        std::any_of(open.begin(), open.end(), [&](const Scope& s) { return s.token == token; });
-    fail(Code::scope,
-         below
-             ? "scopes are popped in the order opposite to their pushes: an inner one is still open"
-             : "this scope was opened on another thread, or popped already");
+  std::vector<Scope>& open = stack();
+  if (t_open == t_floor || open.back().token != token) fail_order(open, token);
+  take_innermost(open)();
+}
+
+size_t raise_scope_floor() noexcept { return std::exchange(t_floor, t_open); }
+void lower_scope_floor(size_t before) noexcept { t_floor = before; }
+
+void close_scopes_to_floor() noexcept {
+  while (t_open > t_floor) {
+    try {
+      take_innermost(stack())();
+    } catch (...) {  // what a scope reports when it ends concerns the program that left it open
+    }
   }
-  const std::function<void()> undo = std::move(open.back().undo);
-  open.pop_back();
-  undo();
 }
 
 }  // namespace flambeau::capi

@@ -35,8 +35,6 @@ Ref<flam_stream> stream_from_native(Device device, void* native) {
   return make_ref<flam_stream>(external_stream(accelerator_or(device), native));
 }
 
-void stream_retain(flam_stream* stream) { stream->retain(); }
-
 void stream_release(flam_stream* stream) {
   if (stream) stream->release();
 }
@@ -71,8 +69,6 @@ void stream_wait_stream(const flam_stream* stream, const flam_stream* other) {
 Ref<flam_event> event_new(Device device, bool timing) {
   return make_ref<flam_event>(Event(accelerator_or(device), timing));
 }
-
-void event_retain(flam_event* event) { event->retain(); }
 
 void event_release(flam_event* event) {
   if (event) event->release();

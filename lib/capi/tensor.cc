@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "capi/guard.h"
+#include "capi/callback.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
 #include "tensor/defaults.h"
@@ -34,10 +34,18 @@ Tensor only_element(const Tensor& t) {
 
 }  // namespace
 
-Tensor tensor_retain(const Tensor& t) { return t; }
-
 void tensor_release(const Tensor& t) {
   if (t) t.impl()->release();
+}
+
+Ref<flam_tensor_list> tensor_list_new(TensorsView tensors) {
+  return make_list({tensors.begin(), tensors.end()});
+}
+
+void tensor_list_append(flam_tensor_list* list, const Tensor& t) { list->tensors.push_back(t); }
+
+flam_tensor* const* tensor_list_data(const flam_tensor_list* list) {
+  return handles(list->tensors);
 }
 
 size_t tensor_list_size(const flam_tensor_list* list) { return list->tensors.size(); }

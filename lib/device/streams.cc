@@ -3,6 +3,7 @@
 // priority, 33..64 the urgent one, further ids are other libraries' streams.
 #include "device/streams.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "base/thread_local.h"
 #include "device/call.h"
+#include "device/current.h"
 #include "device/event.h"
 #include "device/limits.h"
 
@@ -57,6 +59,19 @@ Stream current_stream(Device d) {
 
 void set_current_stream(Stream s) {
   if (!s.device.is_cpu()) t_current[device_slot(s.device)] = uint16_t(s.id);
+}
+
+Current current_choice() {
+  Current now{current_device(DeviceType::cuda), current_device(DeviceType::sim), {}};
+  std::copy(std::begin(t_current), std::end(t_current), now.streams.begin());
+  return now;
+}
+
+void restore_choice(const Current& before) noexcept {
+  // A device that was current exists, so choosing it again cannot fail.
+  if (current_device(DeviceType::cuda) != before.cuda) set_current_device(before.cuda);
+  if (current_device(DeviceType::sim) != before.sim) set_current_device(before.sim);
+  std::copy(before.streams.begin(), before.streams.end(), std::begin(t_current));
 }
 
 void* native_stream(Stream s) {

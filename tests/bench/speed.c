@@ -44,7 +44,7 @@ static void add(void) { flam_tensor_release(flam_add(a, b, 1)); }
 static void learn(flam_tensor* prediction, flam_optimizer* with) {
   flam_tensor* loss = flam_mse_loss(prediction, y, FLAM_REDUCTION_MEAN);
   flam_optimizer_zero_grad(with, 1);
-  flam_backward((const flam_tensor* const*)&loss, 1, NULL, 0, 0, 0, NULL, 0);
+  flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0);
   flam_optimizer_step(with);
   flam_tensor_release(loss);
   flam_tensor_release(prediction);
@@ -77,7 +77,7 @@ static flam_optimizer* adam(const flam_module* of, flam_tensor* into[4]) {
   static const char* const names[4] = {"0.weight", "0.bias", "2.weight", "2.bias"};
   int i;
   for (i = 0; i < 4; ++i) into[i] = flam_module_parameter(of, names[i]);
-  return flam_adam_new((const flam_tensor* const*)into, 4, 1e-3, 0.9, 0.999, 1e-8, 0, 0, 0);
+  return flam_adam_new(into, 4, 1e-3, 0.9, 0.999, 1e-8, 0, 0, 0);
 }
 
 int main(int argc, char** argv) {

@@ -142,7 +142,7 @@ flam_function cube(Counter& c) {
   f.user = &c;
   f.name = "CubeBackward";
   f.materialize_grads = 1;
-  f.backward = [](void* user, const flam_tensor* const* grads, size_t n_grads, flam_tensor** out,
+  f.backward = [](void* user, flam_tensor* const* grads, size_t n_grads, flam_tensor** out,
                   size_t n_out) -> flam_status {
     Counter& c = *static_cast<Counter*>(user);
     ++c.calls;

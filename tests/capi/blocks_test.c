@@ -10,7 +10,7 @@ static flam_tensor *noise(const int64_t *size, size_t n) {
 static void check_forward(flam_module *module, const int64_t *in, size_t n_in, const int64_t *out,
                           size_t n_out, size_t parameters) {
   flam_tensor *x = noise(in, n_in);
-  const flam_tensor *inputs[1];
+  flam_tensor *inputs[1];
   flam_tensor *y, *weights, *product, *total;
   flam_state *state;
   size_t i;
@@ -21,7 +21,7 @@ static void check_forward(flam_module *module, const int64_t *in, size_t n_in, c
   weights = noise(out, n_out);
   product = flam_mul(y, weights);
   total = flam_sum(product, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward((const flam_tensor *const *)&total, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+  CHECK(flam_backward(&total, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
   state = flam_module_named_parameters(module, 1);
   CHECK(state && flam_state_size(state) == parameters);
   for (i = 0; i < parameters; ++i) {
@@ -78,8 +78,8 @@ static void test_norms(void) {
 
 static void test_recurrence(void) {
   const int64_t in[3] = {5, 2, 4}, out[3] = {5, 2, 6};
-  flam_module *m = flam_nn_recurrent(FLAM_RECURRENT_LSTM, 4, 3, 2, 1, 0, 0, 1, 0, 0,
-                                     FLAM_DTYPE_NONE);
+  flam_module *m =
+      flam_nn_recurrent(FLAM_RECURRENT_LSTM, 4, 3, 2, 1, 0, 0, 1, 0, 0, FLAM_DTYPE_NONE);
   flam_tensor *w;
   check_text(m, "LSTM(4, 3, num_layers=2, bidirectional=True)");
   w = flam_module_parameter(m, "weight_hh_l1_reverse");

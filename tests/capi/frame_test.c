@@ -1,6 +1,8 @@
 /* Frames and leak tracking: which handles a frame releases, how one is kept, and what the report
  * says. Liveness is seen from the tracked handles, so that a handle released twice or never
  * shows. */
+#include <pthread.h>
+
 #include "pairs.h"
 
 static int live(void) {
@@ -17,7 +19,7 @@ static void test_a_frame_releases_what_was_made_in_it(void) {
   flam_tensor *x = vector(1, 2), *kept;
   const flam_scope frame = flam_frame_push();
   CHECK(frame != 0 && live() == 1);
-  kept = flam_frame_keep(flam_neg(flam_abs(flam_neg(x))));
+  kept = flam_tensor_keep(flam_neg(flam_abs(flam_neg(x))));
   CHECK(live() == 4);
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   CHECK(live() == 2 && equals(kept, -1, -2) && equals(x, 1, 2));
@@ -37,7 +39,56 @@ static void test_releases_inside_a_frame_count_once(void) {
   flam_tensor_release(x);
   CHECK(live() == 1 && equals(again, 3, 4));
   CHECK(flam_frame_pop(frame) == FLAM_OK);
+  CHECK(live() == 1 && equals(again, 3, 4)); /* a retained count is no frame's */
+  flam_tensor_release(again);
   CHECK(live() == 0);
+}
+
+static void test_in_place_and_out_forms_add_no_count(void) {
+  flam_tensor *x = vector(1, 2), *y = vector(3, 4), *out = vector(0, 0), *one = vector(1, 1);
+  CHECK(flam_add_(x, y, 1) == x && flam_relu_(x) == x && flam_zero_(y) == y);
+  CHECK(flam_add_out(x, one, 1, out) == out && flam_copy_(y, out, 0) == y);
+  CHECK(live() == 4 && equals(y, 5, 7));
+  {
+    const flam_scope frame = flam_frame_push();
+    CHECK(flam_neg_(flam_exp_(flam_abs(x))) != NULL && live() == 5);
+    CHECK(flam_frame_pop(frame) == FLAM_OK && live() == 4 && equals(x, 4, 6));
+  }
+  flam_tensor_release(x);
+  flam_tensor_release(y);
+  flam_tensor_release(out);
+  flam_tensor_release(one);
+  CHECK(live() == 0);
+}
+
+/* Every type of handle has one retain, which survives frames, and one keep. */
+static void test_retain_and_keep_of_other_handles(void) {
+  const flam_scope outer = flam_frame_push(), frame = flam_frame_push();
+  flam_tensor* x = vector(1, 2);
+  flam_module *module = flam_module_retain(flam_nn_sequential()), *kept = flam_nn_dropout(0.5);
+  flam_generator* generator = flam_generator_retain(flam_generator_new(0));
+  flam_tensor_list* list = flam_tensor_list_keep(flam_tensor_list_new(&x, 1));
+  CHECK(flam_module_keep(kept) == kept && flam_generator_retain(NULL) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_generator_retain: generator is NULL");
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+  CHECK(live() == 4 && strcmp(flam_module_type(module), "Sequential") == 0);
+  CHECK(strcmp(flam_module_type(kept), "Dropout") == 0 && flam_tensor_list_size(list) == 1);
+  CHECK(equals(flam_tensor_list_data(list)[0], 1, 2));
+  CHECK(flam_frame_pop(outer) == FLAM_OK && live() == 2);
+  flam_module_release(module);
+  flam_generator_release(generator);
+  CHECK(live() == 0);
+}
+
+static void* leave_frames_open(void* argument) {
+  CHECK(flam_frame_push() && vector(1, 2) && flam_frame_push() && vector(3, 4));
+  return argument;
+}
+
+static void test_a_thread_that_ends_frees_its_frames(void) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, leave_frames_open, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0 && live() == 0);
 }
 
 static void test_frames_nest(void) {
@@ -46,7 +97,7 @@ static void test_frames_nest(void) {
   flam_tensor *a = vector(1, 2), *b = vector(3, 4);
   CHECK(flam_frame_pop(outer) == FLAM_ERROR_SCOPE);
   CHECK_ERROR(FLAM_ERROR_SCOPE, "an inner one is still open");
-  CHECK(flam_frame_keep(a) == a);
+  CHECK(flam_tensor_keep(a) == a);
   CHECK(flam_frame_pop(inner) == FLAM_OK && live() == 1);
   CHECK(equals(a, 1, 2));
   (void)b;
@@ -57,7 +108,7 @@ static void test_frames_nest(void) {
 
 static void test_failures_in_a_frame(void) {
   const flam_scope frame = flam_frame_push();
-  CHECK(flam_frame_keep(flam_neg(NULL)) == NULL);
+  CHECK(flam_tensor_keep(flam_neg(NULL)) == NULL);
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg");
   CHECK(live() == 0);
@@ -97,8 +148,7 @@ static void test_handles_handed_over_by_callbacks(void) {
   flam_tensor* y;
   CHECK(flam_tensor_register_hook(x, &hook) != NULL);
   y = flam_sum(x, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward((const flam_tensor* const*)&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK &&
-        calls == 1);
+  CHECK(flam_backward(&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK && calls == 1);
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   grad = flam_tensor_grad(x);
   CHECK(equals(grad, 2, 2));
@@ -117,14 +167,12 @@ static void test_an_error_before_a_callback_stays_first(void) {
   flam_tensor* y;
   CHECK(flam_tensor_register_hook(x, &hook) != NULL);
   y = flam_sum(x, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward((const flam_tensor* const*)&y, 1, NULL, 0, 1, 0, NULL, 0) ==
-        FLAM_ERROR_CALLBACK);
+  CHECK(flam_backward(&y, 1, NULL, 0, 1, 0, NULL, 0) == FLAM_ERROR_CALLBACK);
   CHECK(flam_error_payload() == &user);
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "refused by the hook");
   flam_neg(NULL);
-  CHECK(flam_backward((const flam_tensor* const*)&y, 1, NULL, 0, 0, 0, NULL, 0) ==
-        FLAM_ERROR_INVALID_ARGUMENT);
-  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg");
+  CHECK(flam_backward(&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_ERROR_CALLBACK); /* its own */
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg");                       /* the first */
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   flam_tensor_release(x);
   CHECK(live() == 0);
@@ -158,6 +206,9 @@ int main(void) {
   flam_leak_tracking(1);
   test_a_frame_releases_what_was_made_in_it();
   test_releases_inside_a_frame_count_once();
+  test_in_place_and_out_forms_add_no_count();
+  test_retain_and_keep_of_other_handles();
+  test_a_thread_that_ends_frees_its_frames();
   test_frames_nest();
   test_failures_in_a_frame();
   test_handles_handed_over_by_callbacks();

@@ -1,8 +1,8 @@
 /* Gradients as C sees them: scopes of the recording mode closed in order, backward and grad, values
  * overwritten before backward, and a function with a gradient written in C. */
-#include "pairs.h"
-
 #include <pthread.h>
+
+#include "pairs.h"
 
 static flam_tensor *leaf(double a, double b) {
   flam_tensor *x = vector(a, b);
@@ -11,7 +11,7 @@ static flam_tensor *leaf(double a, double b) {
 }
 
 static flam_status backward(flam_tensor *y, flam_bool retain) {
-  return flam_backward((const flam_tensor *const *)&y, 1, NULL, 0, retain, 0, NULL, 0);
+  return flam_backward(&y, 1, NULL, 0, retain, 0, NULL, 0);
 }
 
 static int gradient_is(flam_tensor *x, double a, double b) {
@@ -78,11 +78,9 @@ static void test_backward_and_grad(void) {
   flam_tensor *slope;
   CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 12, 27));
   CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 24, 54)); /* gradients add up */
-  first = flam_grad((const flam_tensor *const *)&y, 1, (const flam_tensor *const *)&x, 1, NULL, 0,
-                    0, 1, 0);
+  first = flam_grad(&y, 1, &x, 1, NULL, 0, 0, 1, 0);
   slope = flam_sum(flam_tensor_list_get(first, 0), NULL, 0, 0, FLAM_DTYPE_NONE);
-  second = flam_grad((const flam_tensor *const *)&slope, 1, (const flam_tensor *const *)&x, 1, NULL,
-                     0, 0, 0, 0);
+  second = flam_grad(&slope, 1, &x, 1, NULL, 0, 0, 0, 0);
   CHECK(equals(flam_tensor_list_get(second, 0), 12, 18)); /* 6 x */
   CHECK(gradient_is(x, 24, 54));
   CHECK(flam_tensor_list_get(second, 1) == NULL);
@@ -112,7 +110,7 @@ typedef struct {
   int released, dropped;
 } square;
 
-static flam_status square_backward(void *user, const flam_tensor *const *grads, size_t n_grads,
+static flam_status square_backward(void *user, flam_tensor *const *grads, size_t n_grads,
                                    flam_tensor **out_grads, size_t n_out_grads) {
   flam_tensor *x = flam_saved_get(((square *)user)->x), *two = flam_add(x, x, 1);
   CHECK(n_grads == 1 && n_out_grads == 1 && flam_function_wanted(0));
@@ -145,8 +143,7 @@ static void test_a_gradient_in_c(void) {
   function.backward = square_backward;
   function.release_saved = square_release;
   function.drop = square_drop;
-  results = flam_function_record(&function, (const flam_tensor *const *)&x, 1,
-                                 (const flam_tensor *const *)&raw, 1, NULL, 0, NULL, 0);
+  results = flam_function_record(&function, &x, 1, &raw, 1, NULL, 0, NULL, 0);
   y = flam_tensor_list_get(results, 0);
   CHECK(equals(y, 9, 16) && strstr(flam_tensor_grad_fn_name(y), "Square"));
   sum = flam_sum(y, NULL, 0, 0, FLAM_DTYPE_NONE);

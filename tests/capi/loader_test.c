@@ -28,7 +28,7 @@ static void drop_item(void *item) {
 /* The numbers 0 to 9 as pairs (i, -i). */
 static flam_dataset *pairs(void) {
   int64_t data[2 * samples], size[2] = {samples, 2};
-  const flam_tensor *tensors[1];
+  flam_tensor *tensors[1];
   flam_tensor *t;
   flam_dataset *dataset;
   int i;
@@ -218,7 +218,7 @@ static void test_refused_arguments(void) {
   flam_dataset_vtable table;
   flam_loader_options options;
   flam_dataset *dataset = pairs();
-  const flam_tensor *odd[2];
+  flam_tensor *odd[2];
   flam_tensor *two = vector(1, 2), *none;
   const int64_t size[1] = {3};
   memset(&table, 0, sizeof table);

@@ -1,8 +1,8 @@
 /* Optimizers and schedules as C sees them: closures and rate functions that succeed and fail, their
  * data dropped once, options by name, sequences, clipping, state that comes back. */
-#include "pairs.h"
-
 #include <math.h>
+
+#include "pairs.h"
 
 struct closure {
   flam_tensor *p;
@@ -20,7 +20,7 @@ static flam_status quadratic(void *user, double *out_loss) {
   flam_tensor_set_grad(c->p, NULL);
   square = flam_mul(c->p, c->p);
   loss = flam_sum(square, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward((const flam_tensor *const *)&loss, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+  CHECK(flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
   CHECK(flam_tensor_to_host(loss, out_loss, sizeof *out_loss) == FLAM_OK);
   flam_tensor_release(square);
   flam_tensor_release(loss);
@@ -35,7 +35,7 @@ static flam_tensor *leaf(double a, double b) {
   return x;
 }
 
-static flam_optimizer *lbfgs(const flam_tensor *p) {
+static flam_optimizer *lbfgs(flam_tensor *p) {
   return flam_lbfgs_new(&p, 1, 1, 20, 0, 1e-7, 1e-9, 100, 1, 0);
 }
 
@@ -83,11 +83,10 @@ static void test_rate_functions(void) {
   struct closure c = {NULL, 0, 0, 1};
   flam_rate_callback table = {sizeof(flam_rate_callback), NULL, halved, dropped};
   flam_tensor *p = leaf(1, 2), *q = leaf(1, 2);
-  flam_optimizer *o =
-      flam_rmsprop_new((const flam_tensor *const *)&p, 1, 0.5, 0.99, 1e-8, 0, 0, 0, 0);
+  flam_optimizer *o = flam_rmsprop_new(&p, 1, 0.5, 0.99, 1e-8, 0, 0, 0, 0);
   flam_scheduler *s;
   table.user = &c;
-  CHECK(flam_optimizer_add_group(o, (const flam_tensor *const *)&q, 1, 0.25, 0) == FLAM_OK);
+  CHECK(flam_optimizer_add_group(o, &q, 1, 0.25, 0) == FLAM_OK);
   s = flam_lambda_lr_new(o, &table);
   CHECK(s && flam_scheduler_step(s) == FLAM_OK);
   CHECK(flam_optimizer_lr(o, 0) == 0.25 && flam_scheduler_last_lr(s, 1) == 0.25);
@@ -103,7 +102,7 @@ static void test_rate_functions(void) {
 
 static void test_options_and_state(void) {
   flam_tensor *p = leaf(1, 2), *grad = vector(1, 1);
-  const flam_tensor *list = p;
+  flam_tensor *list = p;
   flam_optimizer *a = flam_nadam_new(&list, 1, 0.5, 0.9, 0.999, 1e-8, 0, 4e-3, 0, 0);
   flam_optimizer *b = flam_nadam_new(&list, 1, 0.1, 0.9, 0.999, 1e-8, 0, 4e-3, 0, 0);
   flam_state *state;

@@ -8,9 +8,7 @@ static flam_tensor *leaf(double a, double b) {
   return x;
 }
 
-static flam_status backward(flam_tensor *y) {
-  return flam_backward((const flam_tensor *const *)&y, 1, NULL, 0, 0, 0, NULL, 0);
-}
+static flam_status backward(flam_tensor *y) { return flam_backward(&y, 1, NULL, 0, 0, 0, NULL, 0); }
 
 static flam_tensor *sum(flam_tensor *t) { return flam_sum(t, NULL, 0, 0, FLAM_DTYPE_NONE); }
 
@@ -132,7 +130,7 @@ static flam_tensor *twice(const flam_tensor *x) {
   return y;
 }
 
-static flam_status run(void *user, const flam_tensor *const *inputs, size_t n_inputs) {
+static flam_status run(void *user, flam_tensor *const *inputs, size_t n_inputs) {
   again *a = (again *)user;
   flam_tensor *y;
   ++a->runs;
@@ -148,7 +146,7 @@ static void test_checkpoint(flam_bool early_stop) {
   again a = {0, 0, 0};
   flam_recompute function;
   flam_tensor *x = leaf(0, 0), *y, *total;
-  const flam_tensor *inputs[1];
+  flam_tensor *inputs[1];
   flam_scope scope;
   memset(&function, 0, sizeof function);
   function.struct_size = sizeof function;
@@ -186,7 +184,7 @@ static void test_a_checkpointed_module(void) {
   const flam_scope frame = flam_frame_push();
   flam_module *drop_half = flam_nn_dropout(0.5), *net = flam_nn_sequential();
   flam_tensor *x = leaf(3, 4), *y;
-  const flam_tensor *inputs[1];
+  flam_tensor *inputs[1];
   double seen[2], grad[2];
   int i;
   inputs[0] = x;

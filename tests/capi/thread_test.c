@@ -1,9 +1,9 @@
 /* Handles on many threads: one tensor read, retained and released by all, handles made here and
  * released there, backward on every thread, and error records, frames and modes that stay each
  * thread's own. */
-#include "pairs.h"
-
 #include <pthread.h>
+
+#include "pairs.h"
 
 enum { threads = 8, rounds = 200 };
 
@@ -40,7 +40,7 @@ static void *backward_each(void *argument) {
     flam_tensor *x = vector(j->index, 1), *y;
     CHECK(flam_tensor_set_requires_grad(x, 1) == FLAM_OK);
     y = flam_sum(flam_mul(flam_mul(x, x), j->shared), NULL, 0, 0, FLAM_DTYPE_NONE);
-    CHECK(flam_backward((const flam_tensor *const *)&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+    CHECK(flam_backward(&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
     CHECK(equals(flam_tensor_grad(x), 2.0 * j->index, 4));
     CHECK(flam_frame_pop(frame) == FLAM_OK);
   }

@@ -153,8 +153,12 @@ BAD = [
         + f"FLAM_INPLACE flam_tensor *flam_f({TENSOR});\n"
         + DOC
         + API
-        + f"flam_tensor *flam_f_({TENSOR});",
+        + f"FLAM_BORROWED(x) flam_tensor *flam_f_({TENSOR});",
         "flam_f_: declared",
+    ),
+    (
+        DOC + API + f"flam_tensor *flam_f_({TENSOR});",
+        "an in-place form gives its first operand back: FLAM_BORROWED(x)",
     ),
     # results
     (doc("x", errors=False) + API + f"float flam_f({TENSOR});", "returns the unknown type float"),
@@ -223,10 +227,6 @@ BAD = [
     (
         doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_VARIADIC double a);",
         "FLAM_VARIADIC is for lists",
-    ),
-    (
-        doc("x", "out_y") + API + f"flam_status flam_f({TENSOR}, FLAM_NULLABLE double *out_y);",
-        "never FLAM_NULLABLE",
     ),
     (DOC + API + f'flam_tensor *flam_f(FLAM_META("typo") {TENSOR});', '`x`: the annotation "typo"'),
     (

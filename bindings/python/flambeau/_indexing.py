@@ -58,7 +58,6 @@ def put(tensor, index, value, accumulate=False):
     )
     if not h:
         _raise()
-    _rel(h)
 
 
 def _checked(tensor, index):

@@ -161,7 +161,7 @@ pub struct flam_function {
     pub user: *mut c_void,
     pub name: *const c_char,
     pub materialize_grads: flam_bool,
-    pub backward: Option<unsafe extern "C" fn(*mut c_void, *const *const flam_tensor, usize, *mut *mut flam_tensor, usize) -> flam_status>,
+    pub backward: Option<unsafe extern "C" fn(*mut c_void, *const *mut flam_tensor, usize, *mut *mut flam_tensor, usize) -> flam_status>,
     pub release_saved: Option<unsafe extern "C" fn(*mut c_void)>,
     pub drop: Option<unsafe extern "C" fn(*mut c_void)>,
 }
@@ -196,7 +196,7 @@ pub struct flam_loader_options {
 pub struct flam_module_vtable {
     pub struct_size: usize,
     pub user: *mut c_void,
-    pub forward: Option<unsafe extern "C" fn(*mut c_void, *const *const flam_tensor, usize, *mut *mut flam_tensor) -> flam_status>,
+    pub forward: Option<unsafe extern "C" fn(*mut c_void, *const *mut flam_tensor, usize, *mut *mut flam_tensor) -> flam_status>,
     pub drop: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
@@ -253,7 +253,7 @@ pub struct flam_saved_hooks {
 pub struct flam_recompute {
     pub struct_size: usize,
     pub user: *mut c_void,
-    pub run: Option<unsafe extern "C" fn(*mut c_void, *const *const flam_tensor, usize) -> flam_status>,
+    pub run: Option<unsafe extern "C" fn(*mut c_void, *const *mut flam_tensor, usize) -> flam_status>,
     pub drop: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 

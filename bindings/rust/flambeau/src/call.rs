@@ -29,6 +29,11 @@ pub(crate) unsafe fn found<H: Handle>(raw: *mut H::Raw) -> Result<Option<H>> {
     }
 }
 
+/// Whether an in-place form wrote: it gives its operand's own handle back, or NULL.
+pub(crate) unsafe fn written(raw: *mut flam_tensor) -> Result<()> {
+    NonNull::new(raw).map(drop).ok_or_else(Error::take)
+}
+
 pub(crate) unsafe fn check(status: sys::flam_status) -> Result<()> {
     if status == sys::FLAM_OK {
         Ok(())
@@ -81,11 +86,11 @@ pub(crate) unsafe fn owned_text(text: *const c_char) -> String {
 }
 
 /// Tensors as an array of borrowed handles.
-pub(crate) fn pointers<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<*const flam_tensor> {
-    tensors.iter().map(|t| t.borrow().raw() as *const _).collect()
+pub(crate) fn pointers<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<*mut flam_tensor> {
+    tensors.iter().map(|t| t.borrow().raw()).collect()
 }
 
 /// The same, with NULL for what is missing.
-pub(crate) fn optional_pointers(tensors: &[Option<&Tensor>]) -> Vec<*const flam_tensor> {
-    tensors.iter().map(|t| t.map_or(null(), |t| t.raw() as *const _)).collect()
+pub(crate) fn optional_pointers(tensors: &[Option<&Tensor>]) -> Vec<*mut flam_tensor> {
+    tensors.iter().map(|t| t.map_or(null_mut(), |t| t.raw())).collect()
 }

@@ -43,7 +43,7 @@ pub(crate) unsafe fn borrowed(raw: *const sys::flam_tensor) -> Option<ManuallyDr
 
 /// Tensors that C lends; entries may be missing. A `Tensor` is its handle, and `None` is NULL.
 pub(crate) unsafe fn borrowed_list<'a>(
-    raw: *const *const sys::flam_tensor,
+    raw: *const *mut sys::flam_tensor,
     n: usize,
 ) -> &'a [Option<Tensor>] {
     if n == 0 {

@@ -121,7 +121,7 @@ type User<F> = (F, Context);
 
 unsafe extern "C" fn run_backward<F: Function>(
     user: *mut c_void,
-    grads: *const *const sys::flam_tensor,
+    grads: *const *mut sys::flam_tensor,
     n: usize,
     out: *mut *mut sys::flam_tensor,
     n_out: usize,

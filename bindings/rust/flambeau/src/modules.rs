@@ -103,7 +103,7 @@ impl Parts<'_> {
 
 unsafe extern "C" fn run_forward<M: Module>(
     user: *mut c_void,
-    inputs: *const *const sys::flam_tensor,
+    inputs: *const *mut sys::flam_tensor,
     n: usize,
     out: *mut *mut sys::flam_tensor,
 ) -> sys::flam_status {

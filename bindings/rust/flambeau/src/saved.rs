@@ -137,7 +137,7 @@ impl CheckpointOptions {
 
 unsafe extern "C" fn run<F>(
     user: *mut c_void,
-    inputs: *const *const sys::flam_tensor,
+    inputs: *const *mut sys::flam_tensor,
     n: usize,
 ) -> sys::flam_status
 where

@@ -11,13 +11,4 @@ impl State {
     pub fn entries(&self) -> Result<Vec<(String, Tensor)>> {
         (0..self.size()).map(|i| Ok((self.name(i).unwrap_or_default(), self.tensor(i)?))).collect()
     }
-
-    /// The tensors, in order.
-    ///
-    /// # Errors
-    ///
-    /// Out of memory.
-    pub fn tensors(&self) -> Result<Vec<Tensor>> {
-        (0..self.size()).map(|i| self.tensor(i)).collect()
-    }
 }

@@ -42,6 +42,8 @@ fn nothing_of_the_header_is_missing() {
     let missing: Vec<_> = functions
         .iter()
         .map(|f| f.split('(').next().unwrap())
+        // frames, and so keeping, are not for Rust; types with several owners retain by Clone
+        .filter(|name| !name.ends_with("_keep") && !name.ends_with("_retain"))
         .filter(|name| !used.contains(*name) && !left_out.contains(name))
         .collect();
     assert!(missing.is_empty(), "write these by hand in src/: {:?}", missing);

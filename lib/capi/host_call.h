@@ -1,0 +1,28 @@
+// The program's code while the engine waits for it. It runs with an error record, frames and scopes
+// of its own: it sees nothing of its caller's, and what it leaves open or switched is undone at its
+// return. So it means the same on the caller's thread and on a worker.
+#pragma once
+#include "capi/guard.h"
+#include "capi/scope_stack.h"
+#include "device/current.h"
+#include "device/label.h"
+#include "graph/mode.h"
+
+namespace flambeau::capi {
+
+class HostCall {
+ public:
+  HostCall() noexcept;
+  HostCall(const HostCall&) = delete;
+  ~HostCall();  // results must have been taken over: frames left open are closed here
+
+ private:
+  flam_error* error_;
+  Frame* frame_;
+  size_t floor_;
+  Modes modes_;
+  Label label_;
+  Current current_;
+};
+
+}  // namespace flambeau::capi
