@@ -1,11 +1,13 @@
-"""flambeau-sys: the C types as Rust declares them, and the functions as one list, which the crate
-turns into symbols to link against or into the table that dlopen fills.
+"""flambeau-sys: the C types as bindgen reads them, a test of their layouts from our own parser, and
+the functions as one list, which the crate turns into symbols to link against or into the table
+that dlopen fills.
 """
 
 from __future__ import annotations
 
 import re
 
+import bindgen
 from model import Api, Function
 
 FOLDER = "bindings/rust/flambeau-sys/src"
@@ -65,18 +67,6 @@ def _constants(api: Api) -> str:
     return text
 
 
-def _opaque(name: str) -> str:
-    derive = "#[repr(C)]\n#[derive(Debug, Copy, Clone)]\n"
-    return f"{derive}pub struct {name} {{\n    _unused: [u8; 0],\n}}\n"
-
-
-def _struct(s: dict) -> str:
-    fields = "".join(
-        f"    pub {identifier(f['name'])}: {rust_type(f['type'])},\n" for f in s["fields"]
-    )
-    return f"#[repr(C)]\n#[derive(Debug, Copy, Clone)]\npub struct {s['name']} {{\n{fields}}}\n"
-
-
 def _layouts(structs: list[dict]) -> str:
     """A test that Rust's compiler puts every field where the C compiler does."""
     rows = ""
@@ -85,26 +75,14 @@ def _layouts(structs: list[dict]) -> str:
             f"{identifier(name)} {offset}" for name, offset in s["layout"]["offsets"].items()
         )
         rows += f"    {s['name']}: {s['layout']['size']}, {s['layout']['align']}; {offsets};\n"
-    return f'#[cfg(all(test, target_pointer_width = "64"))]\nlayouts! {{\n{rows}}}\n'
-
-
-def _types(api: Api) -> str:
-    parts = "MAJOR", "MINOR", "PATCH"
-    text = HEADER + "\nuse std::os::raw::{c_char, c_void};\n\n"
-    text += "".join(
-        f"pub const FLAM_VERSION_{part}: u32 = {number};\n"
-        for part, number in zip(parts, api.version.split("."), strict=True)
-    )
-    text += "".join(f"pub type {name} = {rust_type(c)};\n" for name, c in api.scalars.items())
-    text += "\n" + "\n".join(_opaque(h["name"]) for h in api.handles)
-    text += "\n" + "\n".join(map(_struct, api.structs))
-    return text + "\n" + _layouts(api.structs)
+    return f"{HEADER}\nuse crate::ffi::*;\n\nlayouts! {{\n{rows}}}\n"
 
 
 def emit(api: Api) -> dict[str, str]:
     table = "".join(f"    {_function(f)}" for f in api.functions)
     return {
-        f"{FOLDER}/ffi.rs": _types(api),
+        f"{FOLDER}/ffi.rs": bindgen.types(api, f"{FOLDER}/ffi.rs"),
+        f"{FOLDER}/gen/layouts.rs": _layouts(api.structs),
         f"{FOLDER}/gen/constants.rs": _constants(api),
         f"{FOLDER}/gen/functions.rs": HEADER + "\nfunctions! {\n" + table + "}\n",
     }

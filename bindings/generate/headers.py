@@ -175,7 +175,7 @@ class Reader:
                 "c",
                 "-std=c99",
                 f"-I{self.include}",
-                f"-I{_builtin_headers()}",
+                f"-I{builtin_headers()}",
                 "-DFLAM_GENERATE",
             ],
             unsaved_files=[("all.h", all_of_them)],
@@ -366,7 +366,7 @@ def _prose(opening: str) -> str:
     return "\n".join(line for line in lines if not line.startswith("namespace:")).strip()
 
 
-def _builtin_headers() -> str:
+def builtin_headers() -> str:
     """Where <stddef.h> and <stdint.h> are; the wheel of libclang ships none."""
     found = [
         p

@@ -56,6 +56,16 @@ def test_the_repository_is_current():
     assert (result.returncode, result.stdout) == (0, ""), result.stderr
 
 
+def test_rusts_types_are_those_of_the_headers():
+    """bindgen, which makes ffi.rs, need not be here; the types it was made from can be told."""
+    sys.path.insert(0, str(ROOT / "bindings/generate"))
+    import bindgen
+    import headers
+
+    made_from = bindgen.made_from((ROOT / "bindings/rust/flambeau-sys/src/ffi.rs").read_text())
+    assert made_from == bindgen.fingerprint(headers.read(ROOT / "include"))
+
+
 def test_generation_from_nothing_gives_the_committed_files(copy):
     before = {p: text for p, (text, _) in snapshot(copy).items()}
     shutil.rmtree(copy / "lib/capi/gen")

@@ -34,6 +34,10 @@ mod ffi;
 #[rustfmt::skip]
 #[path = "gen/constants.rs"]
 mod constants;
+#[cfg(all(test, target_pointer_width = "64"))]
+#[rustfmt::skip]
+#[path = "gen/layouts.rs"]
+mod layouts;
 mod refused;
 
 pub use constants::*;
