@@ -83,42 +83,10 @@ class Emitter:
 
     def _define(self, f, name, out_form, params):
         public = name[1:].removesuffix("_of")
-        extra = []
-        for p in params:
-            alias = ALIASES.get(p.name)
-            if alias and not any(q.variadic for q in params[: params.index(p)]):
-                extra.append(f"{alias}=_UNSET")
-        reductions = [p for p in params if p.kind == "enum" and p.name == "reduction"]
-        if reductions:
-            extra += ["size_average=None", "reduce=None"]
-        pair = self._fills_pair(f)
-        if out_form or pair:
-            extra.append("out=None")
-        creates = any(p.kind == "device" for p in params) and any(
-            p.name == "requires_grad" for p in params
-        )
-        if creates:
-            extra += ["layout=None", "pin_memory=False", "memory_format=None"]
-        variadic = next((p for p in params if p.variadic), None)
+        extra = self._keywords(f, out_form, params)
         factors = self._factors(params)
-        shown = self._relaxed(params)
-        text = signature(shown, extra)
-        if factors:
-            text = text.replace("*, ", "*_more, ", 1)
-        if variadic and variadic.kind != "tensors":
-            text += ", **_named"
-        self.emit(f"_S{name} = {spec(params)}", "", "", f"def {name}({text}):", docstring(f))
-        if variadic and variadic.kind == "tensors":
-            self.emit(
-                f"    if _len({variadic.name}) == 1 and {variadic.name}[0].__class__ in "
-                "_SEQUENCES:",
-                f"        {variadic.name} = {variadic.name}[0]",
-            )
-        elif variadic:
-            self.emit(
-                f'    {variadic.name} = _variadic({variadic.name}, _named, "{variadic.name}", '
-                f'"{public}")'
-            )
+        self._head(f, name, params, extra, factors)
+        self._variadic(params, public)
         if factors:
             operands = ", ".join(p.name for p in params if not p.keyword)
             passed = ", out=out" if out_form else ""
@@ -126,34 +94,68 @@ class Emitter:
                 "    if _more:",
                 f"        return _numbers_first({name}, ({operands}, *_more), {factors!r}{passed})",
             )
+        self._prepared(f, params, extra)
+        if out_form:
+            self.emit("    if out is not None:")
+            self._call(out_form, params, "        ", "out", self._values(params) + ["out"])
+        self._call(f, params, "    ", "self" if f.in_place else "new", self._values(params))
+        if "pin_memory=False" in extra:
+            at = max(i for i, line in enumerate(self.lines) if line == "    return t")
+            self.lines[at : at + 1] = ["    return t.pin_memory() if pin_memory else t"]
+        self.emit("", "")
+        self._rename(name, public)
+
+    def _keywords(self, f, out_form, params):
+        """Keywords that torch has and the header does not need: aliases, `out`, old words."""
+        extra = []
+        for i, p in enumerate(params):
+            if p.name in ALIASES and not any(q.variadic for q in params[:i]):
+                extra.append(f"{ALIASES[p.name]}=_UNSET")
+        if self._reduces(params):
+            extra += ["size_average=None", "reduce=None"]
+        if out_form or self._fills_pair(f):
+            extra.append("out=None")
+        named = {p.name for p in params}
+        if any(p.kind == "device" for p in params) and "requires_grad" in named:
+            extra += ["layout=None", "pin_memory=False", "memory_format=None"]
+        return extra
+
+    def _reduces(self, params):
+        return any(p.kind == "enum" and p.name == "reduction" for p in params)
+
+    def _head(self, f, name, params, extra, factors):
+        text = signature(self._relaxed(params), extra)
+        if factors:
+            text = text.replace("*, ", "*_more, ", 1)
+        if any(p.variadic and p.kind != "tensors" for p in params):
+            text += ", **_named"
+        self.emit(f"_S{name} = {spec(params)}", "", "", f"def {name}({text}):", docstring(f))
+
+    def _variadic(self, params, public):
+        """A list given as one argument, in place of as many."""
+        for p in (p for p in params if p.variadic):
+            if p.kind == "tensors":
+                self.emit(
+                    f"    if _len({p.name}) == 1 and {p.name}[0].__class__ in _SEQUENCES:",
+                    f"        {p.name} = {p.name}[0]",
+                )
+            else:
+                self.emit(f'    {p.name} = _variadic({p.name}, _named, "{p.name}", "{public}")')
+
+    def _prepared(self, f, params, extra):
+        """Arguments in the form that C takes, where it is not the usual one."""
         for i, p in enumerate(params):
             self._prepare(p, extra)
-            if (
-                i and p.kind == "tensor" and f.result["kind"] == "handle"
-            ):  # an operand may be a plain number
+            if i and p.kind == "tensor" and f.result["kind"] == "handle":  # or a plain number
                 self.emit(
                     f"    if {p.name}.__class__ in _NUMBERS:",
                     f"        {p.name} = _scalar({p.name})",
                 )
-        if reductions:
+        if self._reduces(params):
             self.emit(
                 "    if size_average is not None or reduce is not None:",
                 "        reduction = _legacy_reduction(size_average, reduce)",
             )
-        if out_form:
-            self.emit("    if out is not None:")
-            self._call(out_form, params, "        ", "out", self._values(params) + ["out"])
-        if f.in_place:
-            self._call(f, params, "    ", "self", self._values(params))
-        else:
-            self._call(f, params, "    ", "new", self._values(params))
-        if creates:
-            at = next(
-                i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i] == "    return t"
-            )
-            self.lines[at : at + 1] = ["    return t.pin_memory() if pin_memory else t"]
-        self.emit("", "")
-        self._rename(name, public)
 
     def _factors(self, params):
         """Names of the numbers that torch once took in front of the tensors they scale: all that

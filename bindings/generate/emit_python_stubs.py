@@ -126,69 +126,52 @@ def listing(space, api, method=False):
 
 
 ALIASES = "\n_bool = bool\n_float = float\n_int = int\n\n"
+ANY = "\ndef __getattr__(name: str) -> Any: ...\n"
+OPERATORS = "add radd sub rsub mul rmul truediv rtruediv floordiv mod pow rpow matmul lt le gt ge and or xor"
+# What Python makes of a tensor by hand.
+BY_HAND = """\
+    def __neg__(self) -> Tensor: ...
+    def __len__(self) -> _int: ...
+    shape: Any
+    dtype: dtype
+    device: device
+    grad: Tensor | None
+    data: Tensor
+    requires_grad: _bool
+    is_leaf: _bool
+    grad_fn: Any
+    T: Tensor
+    ndim: _int
+    def item(self) -> Any: ...
+    def tolist(self) -> Any: ...
+    def numpy(self) -> Any: ...
+    def to(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., \
+create_graph: _bool = ..., inputs: Any = ...) -> None: ...
+"""
+
+
+def tensor(api):
+    """The class, with a method for every spelling `Tensor.x`."""
+    operators = "".join(
+        f"    def __{name}__(self, other: Any) -> Tensor: ...\n" for name in OPERATORS.split()
+    )
+    return (
+        "class Tensor:\n"
+        + listing("Tensor", api, True)
+        + "    def __getattr__(self, name: str) -> Any: ...\n"
+        "    def __getitem__(self, index: Any) -> Tensor: ...\n"
+        "    def __setitem__(self, index: Any, value: Any) -> None: ...\n" + operators + BY_HAND
+    )
 
 
 def emit(api):
     api = Api(api.raw)
     folder = "bindings/python/flambeau/"
-    torch = (
-        HEAD.format(up=".")
-        + ALIASES
-        + listing("torch", api)
-        + "\ndef __getattr__(name: str) -> Any: ...\n"
-    )
-    functional = (
-        HEAD.format(up="..")
-        + ALIASES
-        + listing("F", api)
-        + "\ndef __getattr__(name: str) -> Any: ...\n"
-    )
-    methods = (
-        HEAD.format(up=".").replace("from ._tensor import Tensor as Tensor\n", "")
-        + ALIASES
-        + "class Tensor:\n"
-        + listing("Tensor", api, True)
-        + "    def __getattr__(self, name: str) -> Any: ...\n"
-        "    def __getitem__(self, index: Any) -> Tensor: ...\n"
-        "    def __setitem__(self, index: Any, value: Any) -> None: ...\n"
-        + "".join(
-            f"    def __{name}__(self, other: Any) -> Tensor: ...\n"
-            for name in (
-                "add",
-                "radd",
-                "sub",
-                "rsub",
-                "mul",
-                "rmul",
-                "truediv",
-                "rtruediv",
-                "floordiv",
-                "mod",
-                "pow",
-                "rpow",
-                "matmul",
-                "lt",
-                "le",
-                "gt",
-                "ge",
-                "and",
-                "or",
-                "xor",
-            )
-        )
-        + "    def __neg__(self) -> Tensor: ...\n    def __len__(self) -> _int: ...\n"
-        "    shape: Any\n    dtype: dtype\n    device: device\n    grad: Tensor | None\n    data: "
-        "Tensor\n"
-        "    requires_grad: _bool\n    is_leaf: _bool\n    grad_fn: Any\n    T: Tensor\n    ndim: "
-        "_int\n"
-        "    def item(self) -> Any: ...\n    def tolist(self) -> Any: ...\n    def numpy(self) -> "
-        "Any: ...\n"
-        "    def to(self, *args: Any, **kwargs: Any) -> Tensor: ...\n"
-        "    def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., "
-        "create_graph: _bool = ..., inputs: Any = ...) -> None: ...\n"
-    )
+    torch, functional = HEAD.format(up="."), HEAD.format(up="..")
+    methods = torch.replace("from ._tensor import Tensor as Tensor\n", "")
     return {
-        folder + "__init__.pyi": torch,
-        folder + "nn/functional.pyi": functional,
-        folder + "_tensor.pyi": methods,
+        folder + "__init__.pyi": torch + ALIASES + listing("torch", api) + ANY,
+        folder + "nn/functional.pyi": functional + ALIASES + listing("F", api) + ANY,
+        folder + "_tensor.pyi": methods + ALIASES + tensor(api),
     }
