@@ -127,7 +127,8 @@ def listing(space, api, method=False):
 
 ALIASES = "\n_bool = bool\n_float = float\n_int = int\n\n"
 ANY = "\ndef __getattr__(name: str) -> Any: ...\n"
-OPERATORS = "add radd sub rsub mul rmul truediv rtruediv floordiv mod pow rpow matmul lt le gt ge and or xor"
+OPERATORS = """add radd sub rsub mul rmul truediv rtruediv floordiv mod pow rpow matmul
+    lt le gt ge and or xor"""
 # What Python makes of a tensor by hand.
 BY_HAND = """\
     def __neg__(self) -> Tensor: ...
