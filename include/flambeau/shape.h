@@ -376,7 +376,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
  *   requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_")
-    FLAM_BORROWED(input) flam_tensor *flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
+    FLAM_BORROWED(input)
+    flam_tensor *flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
 
 /** Transposes a matrix in place.
  *
