@@ -4,9 +4,10 @@ Shared by the emitters of the thin API, of torch's spellings and of the stubs, s
 agree. Everything follows from parameter kinds; no function is known by name."""
 
 import keyword
-import pathlib
 import re
 from dataclasses import dataclass, field
+
+import python_uses
 
 
 @dataclass
@@ -270,8 +271,7 @@ def docstring(f, indent="    "):
 
 def error_classes(constants):
     """The exception of every status, as the package's own table says."""
-    path = pathlib.Path(__file__).parents[1] / "python" / "flambeau" / "_errors.py"
-    rows = dict(re.findall(r"^    (\d+): (\w+),$", path.read_text(), re.MULTILINE))
+    rows = python_uses.exceptions()
     return {
         name: rows[str(value)]
         for name, value in constants.items()
