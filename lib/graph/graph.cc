@@ -1,4 +1,7 @@
 // Nodes and the autograd data of tensors.
+#include <atomic>
+#include <mutex>
+
 #include "base/error.h"
 #include "graph/autograd_data.h"
 
@@ -31,21 +34,35 @@ AutogradData& autograd_data(const Tensor& t) {
   return *slot;
 }
 
+namespace {
+
+// Whether a write through the base or another view changed where a view's gradient goes.
+bool is_stale(const Tensor& view) {
+  AutogradData* d = view.impl()->autograd.get();
+  if (d && d->requires_grad) return false;
+  const uint32_t version = view.storage()->version();
+  const bool fresh = d && std::atomic_ref(d->fresh_at).load(std::memory_order_acquire) == version;
+  const AutogradData* of_base = view.base().impl()->autograd.get();
+  return !fresh && version != 0 && of_base && of_base->grad_fn;
+}
+
+// Threads that read a view at once come here together; all but the first find it done.
+void refresh(const Tensor& view) {
+  static std::recursive_mutex& mutex = *new std::recursive_mutex;  // making a node reads views
+  const std::lock_guard lock(mutex);
+  if (!is_stale(view)) return;
+  Ref<Node> node = make_view_node(view);
+  AutogradData& d = autograd_data(view);
+  d.move_to(std::move(node), 0);
+  std::atomic_ref(d.fresh_at).store(view.storage()->version(), std::memory_order_release);
+}
+
+}  // namespace
+
 const Ref<Node>& grad_fn(const Tensor& t) {
   static const Ref<Node> none;
-  AutogradData* d = t.impl()->autograd.get();
-  const Tensor& base = t.base();
-  if (base && (!d || d->fresh_at != t.storage()->version()) && base.impl()->autograd &&
-      !(d && d->requires_grad)) {
-    const uint32_t version = t.storage()->version();
-    // Only a write through the base or another view changes where a view's gradient goes.
-    if (version != 0 && base.impl()->autograd->grad_fn) {
-      Ref<Node> node = make_view_node(t);
-      d = &autograd_data(t);
-      d->move_to(std::move(node), 0);
-      d->fresh_at = version;
-    }
-  }
+  if (t.base() && is_stale(t)) refresh(t);
+  const AutogradData* d = t.impl()->autograd.get();
   return d ? d->grad_fn : none;
 }
 
