@@ -764,6 +764,7 @@ struct flam_api_table {
   flam_status (*module_to)(flam_module *, flam_device, flam_dtype, flam_bool);
   flam_status (*module_train)(flam_module *, flam_bool);
   flam_bool (*module_is_training)(const flam_module *);
+  flam_bool (*module_updates_buffers)(const flam_module *);
   flam_status (*module_zero_grad)(flam_module *, flam_bool);
   flam_status (*module_requires_grad)(flam_module *, flam_bool);
   flam_scope (*module_push)(const flam_module *);
@@ -2162,6 +2163,7 @@ static const char *const flam_api_names_[] = {
     "flam_module_to",
     "flam_module_train",
     "flam_module_is_training",
+    "flam_module_updates_buffers",
     "flam_module_zero_grad",
     "flam_module_requires_grad",
     "flam_module_push",
@@ -3458,6 +3460,7 @@ const char *flam_library_load(const char *path) {
 #define flam_module_to (flam_api.module_to)
 #define flam_module_train (flam_api.module_train)
 #define flam_module_is_training (flam_api.module_is_training)
+#define flam_module_updates_buffers (flam_api.module_updates_buffers)
 #define flam_module_zero_grad (flam_api.module_zero_grad)
 #define flam_module_requires_grad (flam_api.module_requires_grad)
 #define flam_module_push (flam_api.module_push)

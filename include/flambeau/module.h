@@ -221,6 +221,14 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_train(
  */
 FLAM_API FLAM_SINCE(0, 1) flam_bool flam_module_is_training(const flam_module *module);
 
+/** Whether a call of a module may write to buffers, such as running statistics: whether one of its
+ * tree is in training mode and has some. Other calls may run at once on several threads.
+ *
+ * - `module`: the root.
+ * - returns: true where a call may write.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_module_updates_buffers(const flam_module *module);
+
 /** Clears the gradients of all parameters.
  *
  * - `module`: the root.

@@ -137,6 +137,8 @@ void module_to(flam_module* m, Device device, Dtype dtype, bool non_blocking) {
 
 void module_train(flam_module* m, bool mode) { nn::train(*m, mode); }
 bool module_is_training(const flam_module* m) { return m->training; }
+
+bool module_updates_buffers(const flam_module* m) { return m->updates_buffers(); }
 void module_zero_grad(flam_module* m, bool set_to_none) { nn::zero_grad(*m, set_to_none); }
 void module_requires_grad(flam_module* m, bool requires_grad) {
   nn::set_requires_grad(*m, requires_grad);

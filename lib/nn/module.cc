@@ -93,6 +93,14 @@ const char* flam_module::label() const {
   return made;
 }
 
+bool flam_module::updates_buffers() const {
+  if (training && buffers.size() != 0) return true;
+  for (const auto& [name, child] : children) {
+    if (child && child->updates_buffers()) return true;
+  }
+  return false;
+}
+
 Tensor flam_module::call(flambeau::TensorsView inputs) {
   const flambeau::ModuleLabel in_module(label());
   if (hooks.empty()) return forward(inputs);

@@ -71,6 +71,7 @@ struct flam_module : flambeau::RefCounted {
   const Tensor& buffer(std::string_view name) const;
   Tensor call(flambeau::TensorsView inputs);  // forward with hooks
   Tensor call(const Tensor& x) { return call({&x, 1}); }
+  bool updates_buffers() const;  // whether a call may write to some of the tree
   // What memory is labelled with while it runs: its path, or its type where it is the root.
   const char* label() const;
 

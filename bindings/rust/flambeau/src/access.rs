@@ -22,10 +22,15 @@ use std::{
     cell::RefCell,
     marker::PhantomData,
     mem::ManuallyDrop,
-    sync::{RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        RwLock, RwLockReadGuard, RwLockWriteGuard,
+    },
 };
 
 static ENGINE: RwLock<()> = RwLock::new(());
+/// How often a call began to write.
+static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// How a thread holds the lock: the guards are held, and nothing reads them.
 #[allow(dead_code)]
@@ -38,7 +43,9 @@ impl Held {
     fn take(writes: bool) -> Self {
         // The lock guards no data of its own, so a panic leaves nothing half done.
         if writes {
-            Self::Writing(ENGINE.write().unwrap_or_else(|poisoned| poisoned.into_inner()))
+            let guard = ENGINE.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            WRITES.fetch_add(1, Ordering::Relaxed); // the lock orders it
+            Self::Writing(guard)
         } else {
             Self::Reading(ENGINE.read().unwrap_or_else(|poisoned| poisoned.into_inner()))
         }
@@ -116,17 +123,24 @@ impl Drop for Access {
 }
 
 /// Runs the program's code inside of a call: without the lock, as the thread may wait for others
-/// there, and with it again afterwards.
+/// there, and with it again afterwards. Where somebody wrote in the meantime the rest of the call
+/// is alone: it may write now, as a model does that was set to train.
 pub(crate) fn suspended<R>(run: impl FnOnce() -> R) -> R {
-    struct Resume(Option<bool>);
+    struct Resume(Option<(bool, u64)>);
     impl Drop for Resume {
         fn drop(&mut self) {
-            if let Some(writes) = self.0 {
-                exchange(Some(Held::take(writes)));
+            if let Some((writes, before)) = self.0 {
+                let mut held = Held::take(writes);
+                if !writes && WRITES.load(Ordering::Relaxed) != before {
+                    drop(held);
+                    held = Held::take(true);
+                }
+                exchange(Some(held));
             }
         }
     }
-    let _resume = Resume(exchange(None).map(|held| held.writes()));
+    let held = exchange(None);
+    let _resume = Resume(held.map(|held| (held.writes(), WRITES.load(Ordering::Relaxed))));
     run()
 }
 
@@ -176,6 +190,8 @@ mod tests {
             assert_eq!(held_for_writing(), Some(true));
         }
         assert_eq!(held_for_writing(), Some(false));
+        suspended(|| drop(writing()));
+        assert_eq!(held_for_writing(), Some(true));
         drop(outer);
         assert_eq!(held_for_writing(), None);
     }

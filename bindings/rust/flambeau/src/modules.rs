@@ -4,7 +4,7 @@ use std::{mem::size_of, os::raw::c_void, sync::Arc};
 
 pub use crate::gen::Layer;
 use crate::{
-    access::{writing, Access},
+    access::{reading, writing, Access},
     call::{c_text, made, pointers, Borrow},
     callback::{borrowed_list, drop_user, guarded, into_user},
     sys, Error, Result, Status, Tensor,
@@ -172,9 +172,14 @@ impl Layer {
         unsafe { made(sys::flam_module_forward(self.raw(), inputs.as_ptr(), inputs.len())) }
     }
 
-    /// A forward writes to running statistics, while those of its modules train.
+    /// A call writes to running statistics while their modules train; others run at once.
     pub(crate) fn forward_access(&self) -> Access {
-        writing()
+        let access = reading();
+        if self.updates_buffers() {
+            drop(access);
+            return writing(); // a mode set in between at worst makes a reader wait
+        }
+        access
     }
 
     /// The parameters, those of descendants included, each once: what an optimizer takes.
