@@ -1,0 +1,84 @@
+"""A program of another workspace builds and runs on what the packed crates hold, offline: the
+packed flambeau-sys stands for the registry's.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RUST = ROOT / "bindings/rust"
+CRATES = ("flambeau-sys", "flambeau")
+MANIFEST = """
+[package]
+name = "newcomer"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+flambeau = "{version}"
+
+[patch.crates-io]
+flambeau = {{ path = "../flambeau-{version}" }}
+flambeau-sys = {{ path = "../flambeau-sys-{version}" }}
+"""
+
+pytestmark = pytest.mark.skipif(not shutil.which("cargo"), reason="cargo is not there")
+
+
+def cargo(*arguments, cwd, **more):
+    env = {**os.environ, **more}
+    command = ["cargo", *map(str, arguments), "--offline"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env)
+    assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+def version():
+    return re.search(r'^version = "(.*)"', (RUST / "flambeau/Cargo.toml").read_text(), re.M)[1]
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    """Both crates packed, and unpacked side by side; what builds on them verifies them."""
+    folder = tmp_path_factory.mktemp("crates")
+    for crate in CRATES:
+        local = f'patch.crates-io.flambeau-sys.path="{RUST / "flambeau-sys"}"'
+        patch = ("--config", local) if crate == "flambeau" else ()
+        target = ("--target-dir", folder / "target")
+        cargo("package", "-p", crate, "--allow-dirty", "--no-verify", *target, *patch, cwd=RUST)
+        with tarfile.open(folder / f"target/package/{crate}-{version()}.crate") as packed:
+            packed.extractall(folder)
+    return folder
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_a_crate_says_what_it_is(unpacked, crate):
+    folder = unpacked / f"{crate}-{version()}"
+    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert (folder / "README.md").read_text().startswith(f"# {crate}\n")
+    manifest = (folder / "Cargo.toml").read_text()
+    for key in ("description", "license", "readme", "keywords", "categories", "rust-version"):
+        assert re.search(rf"^{key} = ", manifest, re.MULTILINE), key
+    assert list((folder / "src/gen").glob("*.rs"))
+
+
+def test_a_program_elsewhere_runs_on_the_packed_crates(unpacked):
+    readme = (RUST / "flambeau/README.md").read_text()
+    program = unpacked / "newcomer"
+    (program / "src").mkdir(parents=True)
+    (program / "Cargo.toml").write_text(MANIFEST.format(version=version()))
+    (program / "src/main.rs").write_text(re.search(r"```rust\n(.*?)```", readme, re.DOTALL)[1])
+    library = os.environ.get("FLAMBEAU_LIBRARY", str(ROOT / "build/libflambeau.so.0"))
+    if not os.path.exists(library):
+        pytest.skip("no library is built: make build")
+    target = str(unpacked / "target")
+    env = {"FLAMBEAU_LIBRARY": library, "CARGO_TARGET_DIR": target, "CARGO_PROFILE_DEV_DEBUG": "0"}
+    shown = cargo("run", "-q", cwd=program, **env)
+    weights = [float(x) for x in re.findall(r"-?\d+\.\d+", shown)]
+    assert weights == pytest.approx([1.0, -2.0, 0.5], abs=1e-2)
