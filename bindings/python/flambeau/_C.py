@@ -6,13 +6,9 @@ import contextlib
 from .overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from .random import Generator
 
-__all__ = [
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "DispatchKey",
-    "DispatchKeySet",
-    "Generator",
-]
+__all__ = (
+    "DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet Generator"
+).split()
 
 
 def _get_tracing_state():

@@ -27,9 +27,8 @@ _LAZY = {
     "amp": "GradScaler autocast",
     "amp.autocast_mode": "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
     "get_autocast_gpu_dtype is_autocast_available is_autocast_cache_enabled "
-    "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled "
-    "set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled "
-    "set_autocast_gpu_dtype",
+    "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
+    "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",
     "compiler": "compile",
     "func": "vmap",
     "overrides": "DisableTorchFunction DisableTorchFunctionSubclass",

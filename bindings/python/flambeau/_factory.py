@@ -29,7 +29,6 @@ def from_bytes(data, shape, dtype, device=None, requires_grad=False):
 
 
 # ---- torch.tensor
-# ------------------------------------------------------------------------------------------
 
 
 def _is_sequence(value):
@@ -136,9 +135,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use "
-            "sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than "
-            "torch.tensor(sourceTensor).",
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor).",
             UserWarning,
             stacklevel=2,
         )
@@ -169,7 +167,6 @@ def _from_sequence(data, dtype, device):
 
 
 # ---- NumPy
-# -------------------------------------------------------------------------------------------------
 
 
 def _has_array(data):
@@ -189,8 +186,7 @@ def _dtype_of_array(a):
     if found is None:
         raise TypeError(
             f"can't convert np.ndarray of type {a.dtype}. The only supported types are: float64, "
-            "float32, "
-            "float16, int64, int32, int16, int8, uint8, and bool."
+            "float32, float16, int64, int32, int16, int8, uint8, and bool."
         )
     return found
 
@@ -216,22 +212,18 @@ def from_numpy(ndarray):
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
-            "strides are "
-            "not currently supported. (You can probably work around this by making a copy of your "
-            "array "
-            "with array.copy().)"
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array with array.copy().)"
         )
     if any(s % size for s in ndarray.strides):
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "
-            "array to "
-            "reallocate the memory."
+            "array to reallocate the memory."
         )
     if not ndarray.flags.writeable:
         warnings.warn(
             "The given NumPy array is not writable; writing to the tensor would be undefined "
-            "behavior. Copy "
-            "the array first.",
+            "behavior. Copy the array first.",
             UserWarning,
             stacklevel=2,
         )
@@ -316,21 +308,10 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 
 
 # ---- creation whose Python form differs from C's
-# --------------------------------------------------------------
 
 
-def arange(
-    start,
-    end=None,
-    step=1,
-    *,
-    dtype=None,
-    device=None,
-    requires_grad=False,
-    layout=None,
-    pin_memory=False,
-    out=None,
-):
+def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None,
+           pin_memory=False, out=None):  # fmt: skip
     """Numbers from `start` (0 where one argument is given) up to, without, `end`."""
     if end is None:
         start, end = 0, start

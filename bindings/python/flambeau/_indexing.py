@@ -66,8 +66,7 @@ def _checked(tensor, index):
     if not _fast.flam_tensor_dim(h):
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
-            "in C++ to "
-            "convert a 0-dim tensor to a number"
+            "in C++ to convert a 0-dim tensor to a number"
         )
     size = _fast.flam_tensor_size(h, 0)
     if not -size <= index < size:
@@ -150,8 +149,7 @@ def _as_index(part):
         return part.__index__()
     raise (IndexError if isinstance(part, float) else TypeError)(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-        "indices "
-        f"(got {type(part).__name__})"
+        f"indices (got {type(part).__name__})"
     )
 
 

@@ -101,17 +101,8 @@ class TypedStorage(UntypedStorage):
         return UntypedStorage(self._tensor)
 
 
-def from_file(
-    filename,
-    shared=None,
-    size=0,
-    *,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    pin_memory=False,
-):
+def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None,
+              requires_grad=False, pin_memory=False):  # fmt: skip
     """A 1-d tensor of `size` elements over a file on the cpu, read as they are used. `shared`:
     writes go to the file, which is made or grown to the size; else they stay with the tensor."""
     if device is not None and device_type(device).type != "cpu":

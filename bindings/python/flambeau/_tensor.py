@@ -78,8 +78,7 @@ class Tensor(metaclass=_TensorMeta):
             n = self.dim()
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-max(n, 1)}, "
-                f"{max(n, 1) - 1}], "
-                f"but got {dim})"
+                f"{max(n, 1) - 1}], but got {dim})"
             )
         return found
 
@@ -343,9 +342,8 @@ class Tensor(metaclass=_TensorMeta):
                 device = device_type(value)
             elif value is not None:
                 raise TypeError(
-                    f"to() received an argument of type {type(value).__name__}; expected a "
-                    "device, dtype, "
-                    "tensor or bool"
+                    f"to() received an argument of type {type(value).__name__}; expected a device, "
+                    "dtype, tensor or bool"
                 )
         if flags:
             non_blocking, copy = (*flags, copy)[:2]
@@ -375,19 +373,8 @@ class Tensor(metaclass=_TensorMeta):
     def type_as(self, other):
         return self.to(other)
 
-    def _new_like(
-        self,
-        make,
-        sizes,
-        dtype,
-        device,
-        requires_grad,
-        *,
-        size=(),
-        layout=None,
-        pin_memory=False,
-        names=None,
-    ):
+    def _new_like(self, make, sizes, dtype, device, requires_grad, *, size=(), layout=None,
+                  pin_memory=False, names=None):  # fmt: skip
         if len(sizes) == 1 and not hasattr(sizes[0], "__index__"):
             sizes = sizes[0]
         return make(

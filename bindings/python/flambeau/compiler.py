@@ -15,17 +15,8 @@ _STANCES = (
 )
 
 
-def compile(
-    model=None,
-    *,
-    fullgraph=False,
-    dynamic=None,
-    backend="inductor",
-    mode=None,
-    options=None,
-    disable=False,
-    **more,
-):
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None,
+            options=None, disable=False, **more):  # fmt: skip
     """The model itself; as a decorator with settings, the function itself. A warning says so once
     in a process."""
     if mode is not None and options is not None:

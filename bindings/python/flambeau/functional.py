@@ -20,21 +20,8 @@ from ._torch import (
     unique_consecutive,
 )
 
-__all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "block_diag",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "cartesian_prod",
-    "cdist",
-    "chain_matmul",
-    "einsum",
-    "meshgrid",
-    "norm",
-    "split",
-    "tensordot",
-    "unique",
-    "unique_consecutive",
-]
+__all__ = (
+    "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors "
+    "cartesian_prod cdist chain_matmul einsum meshgrid norm split tensordot unique "
+    "unique_consecutive"
+).split()

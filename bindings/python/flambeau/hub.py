@@ -109,15 +109,8 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
             os.unlink(part)
 
 
-def load_state_dict_from_url(
-    url,
-    model_dir=None,
-    map_location=None,
-    progress=True,
-    check_hash=False,
-    file_name=None,
-    weights_only=False,
-):
+def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True,
+                             check_hash=False, file_name=None, weights_only=False):  # fmt: skip
     """`torch.load` of the file at `url`, which is kept in `model_dir` for the next time."""
     from .serialization import load as load_file
 

@@ -14,14 +14,10 @@ from ._operators import STAND_FOR
 from ._tensor import Tensor, disabled_torch_function
 from .nn import functional
 
-__all__ = [
-    "get_default_nowrap_functions",
-    "handle_torch_function",
-    "has_torch_function",
-    "is_tensor_like",
-    "is_tensor_method_or_property",
-    "resolve_name",
-]
+__all__ = (
+    "get_default_nowrap_functions handle_torch_function has_torch_function is_tensor_like "
+    "is_tensor_method_or_property resolve_name"
+).split()
 
 _state = threading.local()
 _seeing = {}  # class -> whether it has a __torch_function__ of its own or inherited from a subclass

@@ -8,15 +8,10 @@ import warnings
 from ._gen import api
 from .autograd.profiler import Profiled, record_function, start
 
-__all__ = [
-    "ProfilerAction",
-    "ProfilerActivity",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
-    "tensorboard_trace_handler",
-]
+__all__ = (
+    "ProfilerAction ProfilerActivity profile record_function schedule supported_activities "
+    "tensorboard_trace_handler"
+).split()
 
 
 class ProfilerActivity(enum.Enum):
@@ -105,19 +100,9 @@ class profile(Profiled):  # noqa: N801
     `with_stack` and `with_modules` record calls of modules as ranges; events carry the module's
     path."""
 
-    def __init__(
-        self,
-        *,
-        activities=None,
-        schedule=None,
-        on_trace_ready=None,
-        record_shapes=False,
-        profile_memory=False,
-        with_stack=False,
-        with_flops=False,
-        with_modules=False,
-        acc_events=False,
-    ):
+    def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False,
+                 profile_memory=False, with_stack=False, with_flops=False, with_modules=False,
+                 acc_events=False):  # fmt: skip
         self.activities = set(supported_activities() if activities is None else activities)
         if not self.activities:
             raise AssertionError("No valid profiler activities found")

@@ -127,22 +127,10 @@ def fork_rng(devices=None, enabled=True, device_type="cuda"):
 
 
 # ---- creation
-# --------------------------------------------------------------------------------------------------
 
 
-def randint(
-    low,
-    high=None,
-    size=None,
-    *,
-    generator=None,
-    dtype=None,
-    device=None,
-    requires_grad=False,
-    out=None,
-    layout=None,
-    pin_memory=False,
-):
+def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None,
+            requires_grad=False, out=None, layout=None, pin_memory=False):  # fmt: skip
     """Uniform integers: `randint(high, size)` or `randint(low, high, size)`."""
     if size is None and not isinstance(high, int):
         low, high, size = 0, low, high
@@ -170,19 +158,8 @@ def randint_like(
     )
 
 
-def normal(
-    mean=0.0,
-    std=1.0,
-    size=None,
-    *,
-    generator=None,
-    dtype=None,
-    device=None,
-    requires_grad=False,
-    out=None,
-    layout=None,
-    pin_memory=False,
-):
+def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None,
+           requires_grad=False, out=None, layout=None, pin_memory=False):  # fmt: skip
     """Normal numbers: with a mean and deviation per element, or one of each and a size."""
     if size is not None:
         options = {"dtype": dtype, "device": device, "pin_memory": pin_memory}

@@ -35,7 +35,6 @@ _STORAGES = {
 
 
 # ---- writing
-# -----------------------------------------------------------------------------------------------
 
 
 class _Global:
@@ -176,7 +175,6 @@ class _Titled:
 
 
 # ---- reading
-# -----------------------------------------------------------------------------------------------
 
 
 class _StorageType:
@@ -270,11 +268,9 @@ class _Unpickler(pickle.Unpickler):
             return found
         if not self.trusted:
             raise pickle.UnpicklingError(
-                "Weights only load failed. The file names the global "
-                f"{module}.{name}, which is not on the list of allowed ones. If you trust where "
-                "the file comes from, load "
-                "it with weights_only=False, which can run any code in it, or allow this global "
-                "with "
+                f"Weights only load failed. The file names the global {module}.{name}, which is "
+                "not on the list of allowed ones. If you trust where the file comes from, load it "
+                "with weights_only=False, which can run any code in it, or allow this global with "
                 "torch.serialization.add_safe_globals."
             )
         if module == "torch" or module.startswith("torch."):
@@ -350,9 +346,8 @@ def load(
             return load(file, map_location, weights_only=weights_only)
     if not zipfile.is_zipfile(f):
         raise RuntimeError(
-            "the file is no zip archive; files written by torch before 1.6 are not supported: "
-            "load and save "
-            "it again with a newer torch"
+            "the file is no zip archive; files written by torch before 1.6 are not supported: load "
+            "and save it again with a newer torch"
         )
     with zipfile.ZipFile(f) as archive:
         entry = next((n for n in archive.namelist() if n.endswith("/data.pkl")), None)

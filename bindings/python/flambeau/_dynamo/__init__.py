@@ -14,21 +14,10 @@ from ..compiler import (
 )
 from ..nn.modules.module import Module
 
-__all__ = [
-    "OptimizedModule",
-    "allow_in_graph",
-    "assume_constant_result",
-    "config",
-    "disable",
-    "graph_break",
-    "is_compiling",
-    "list_backends",
-    "mark_dynamic",
-    "mark_static",
-    "maybe_mark_dynamic",
-    "optimize",
-    "reset",
-]
+__all__ = (
+    "OptimizedModule allow_in_graph assume_constant_result config disable graph_break "
+    "is_compiling list_backends mark_dynamic mark_static maybe_mark_dynamic optimize reset"
+).split()
 
 config = types.SimpleNamespace(
     cache_size_limit=8, suppress_errors=False, verbose=False, capture_scalar_outputs=False

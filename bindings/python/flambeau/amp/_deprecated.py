@@ -6,7 +6,5 @@ import warnings
 def deprecated(spelling, instead):
     """Warns at the line that used it."""
     warnings.warn(
-        f"`{spelling}` is deprecated. Please use `{instead}` instead.",
-        FutureWarning,
-        stacklevel=3,
+        f"`{spelling}` is deprecated. Please use `{instead}` instead.", FutureWarning, stacklevel=3
     )

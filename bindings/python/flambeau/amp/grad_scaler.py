@@ -15,15 +15,8 @@ from .._torch import tensor
 class GradScaler:
     """Multiplies losses, divides gradients, and skips the steps whose gradients are not finite."""
 
-    def __init__(
-        self,
-        device="cuda",
-        init_scale=2.0**16,
-        growth_factor=2.0,
-        backoff_factor=0.5,
-        growth_interval=2000,
-        enabled=True,
-    ):
+    def __init__(self, device="cuda", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5,
+                 growth_interval=2000, enabled=True):  # fmt: skip
         self._device, self._enabled = device, bool(enabled)
         if self._enabled and device == "cuda" and _gpu_missing():
             warnings.warn(

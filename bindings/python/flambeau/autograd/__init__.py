@@ -11,23 +11,11 @@ from .grad_mode import (
     set_grad_enabled,
 )
 
-__all__ = [
-    "Function",
-    "FunctionCtx",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "grad",
-    "gradcheck",
-    "gradgradcheck",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "set_grad_enabled",
-    "set_detect_anomaly",
-]
+__all__ = (
+    "Function FunctionCtx Variable backward detect_anomaly enable_grad grad gradcheck "
+    "gradgradcheck inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
+    "set_grad_enabled set_detect_anomaly"
+).split()
 
 
 _LAZY = {

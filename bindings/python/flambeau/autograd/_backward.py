@@ -19,14 +19,8 @@ def _grads(grads, n):
     return [_NULL if g is None else g._h for g in grads], n
 
 
-def backward(
-    tensors,
-    grad_tensors=None,
-    retain_graph=None,
-    create_graph=False,
-    grad_variables=None,
-    inputs=None,
-):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None,
+             inputs=None):  # fmt: skip
     """Computes gradients of `tensors` and adds them to the leaves' gradients."""
     tensors = _listed(tensors)
     grads, n = _grads(grad_tensors if grad_variables is None else grad_variables, len(tensors))
@@ -46,17 +40,9 @@ def backward(
         _raise()
 
 
-def grad(
-    outputs,
-    inputs,
-    grad_outputs=None,
-    retain_graph=None,
-    create_graph=False,
-    only_inputs=True,
-    allow_unused=None,
-    is_grads_batched=False,
-    materialize_grads=False,
-):
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False,
+         only_inputs=True, allow_unused=None, is_grads_batched=False,
+         materialize_grads=False):  # fmt: skip
     """Gradients of `outputs` with respect to `inputs`, as a tuple, or a dictionary of the inputs'
     names; nothing is accumulated. `is_grads_batched`: `grad_outputs` have one more dimension, and
     so have the gradients: one backward pass per row."""

@@ -3,14 +3,7 @@ computes the same products by two backward passes."""
 
 from .. import _refused
 
-(
-    enter_dual_level,
-    exit_dual_level,
-    make_dual,
-    unpack_dual,
-    dual_level,
-    set_forward_ad_enabled,
-) = (
+(enter_dual_level, exit_dual_level, make_dual, unpack_dual, dual_level, set_forward_ad_enabled) = (
     _refused.function(
         "torch.autograd.forward_ad",
         name,

@@ -35,14 +35,10 @@ class FunctionCtx:
         if self._saved is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved "
-                "tensors "
-                "after they have already been freed). Saved intermediate values of the graph are "
-                "freed "
-                "when you call .backward() or autograd.grad(). Specify retain_graph=True if you "
-                "need to "
-                "backward through the graph a second time or if you need to access saved tensors "
-                "after "
-                "calling backward."
+                "tensors after they have already been freed). Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify "
+                "retain_graph=True if you need to backward through the graph a second time or if "
+                "you need to access saved tensors after calling backward."
             )
         return tuple(None if s is None else api.saved_get(s) for s in self._saved)
 
@@ -96,8 +92,7 @@ def _backward(user, grads, n_grads, out_grads, n_out_grads):
         if slot is None:
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned a gradient different from None for an "
-                "argument "
-                "that is not a tensor"
+                "argument that is not a tensor"
             )
         out_grads[slot] = given_away(grad)
 

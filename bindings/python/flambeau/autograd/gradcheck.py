@@ -60,9 +60,8 @@ def _check_inputs(inputs):
         if any(step == 0 and size > 1 for step, size in zip(x.stride(), x.size())):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
-                "that are non-overlapping to be able to compute the numerical gradients "
-                "correctly. You should call .contiguous on the input before passing it to "
-                "gradcheck."
+                "that are non-overlapping to be able to compute the numerical gradients correctly. "
+                "You should call .contiguous on the input before passing it to gradcheck."
             )
 
 
@@ -297,24 +296,10 @@ def _refuse(check_batched_grad, check_batched_forward_grad, check_forward_ad, ch
         )
 
 
-def gradcheck(
-    func,
-    inputs,
-    *,
-    eps=1e-6,
-    atol=1e-5,
-    rtol=1e-3,
-    raise_exception=True,
-    nondet_tol=0.0,
-    check_undefined_grad=True,
-    check_grad_dtypes=False,
-    check_batched_grad=False,
-    check_batched_forward_grad=False,
-    check_forward_ad=False,
-    check_backward_ad=True,
-    fast_mode=False,
-    masked=None,
-):
+def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0,
+              check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
+              check_batched_forward_grad=False, check_forward_ad=False, check_backward_ad=True,
+              fast_mode=False, masked=None):  # fmt: skip
     """Whether the gradients of `func` at those `inputs` that require grad are those that central
     differences show. Made for float64."""
     _refuse(check_batched_grad, check_batched_forward_grad, check_forward_ad, check_backward_ad)
@@ -347,25 +332,11 @@ def _random_gradient(y, non_contiguous):
     return (drawn[..., 0] if len(shape) > y.dim() else drawn).requires_grad_()
 
 
-def gradgradcheck(
-    func,
-    inputs,
-    grad_outputs=None,
-    *,
-    eps=1e-6,
-    atol=1e-5,
-    rtol=1e-3,
-    gen_non_contig_grad_outputs=False,
-    raise_exception=True,
-    nondet_tol=0.0,
-    check_undefined_grad=True,
-    check_grad_dtypes=False,
-    check_batched_grad=False,
-    check_fwd_over_rev=False,
-    check_rev_over_rev=True,
-    fast_mode=False,
-    masked=False,
-):
+def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3,
+                  gen_non_contig_grad_outputs=False, raise_exception=True, nondet_tol=0.0,
+                  check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
+                  check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False,
+                  masked=False):  # fmt: skip
     """`gradcheck` of the gradients of `func`, in its inputs and in `grad_outputs`, which are random
     unless given."""
     if not (check_fwd_over_rev or check_rev_over_rev):

@@ -13,15 +13,10 @@ from ._saved import (
     saved_tensors_hooks,
 )
 
-__all__ = [
-    "Node",
-    "RemovableHandle",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-]
+__all__ = (
+    "Node RemovableHandle allow_mutation_on_saved_tensors disable_saved_tensors_hooks "
+    "register_multi_grad_hook save_on_cpu saved_tensors_hooks"
+).split()
 
 
 class Node:
@@ -83,7 +78,6 @@ def node_of(tensor):
 
 
 # ---- hooks
-# -------------------------------------------------------------------------------------------------
 
 
 class RemovableHandle:

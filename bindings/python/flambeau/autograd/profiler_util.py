@@ -108,15 +108,8 @@ class EventList(list):
     def self_cpu_time_total(self):
         return sum(e.self_cpu_time_total for e in self)
 
-    def table(
-        self,
-        sort_by=None,
-        row_limit=100,
-        max_src_column_width=75,
-        max_name_column_width=55,
-        max_shapes_column_width=80,
-        header=None,
-    ):
+    def table(self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55,
+              max_shapes_column_width=80, header=None):  # fmt: skip
         """A row per name, the largest of column `sort_by` first. Columns are as wide as what is in
         them, up to 60 characters, whatever the widths given."""
         text = _text(api.profile_table(self._profile, sort_by, row_limit, *self._by))

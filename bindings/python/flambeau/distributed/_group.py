@@ -59,17 +59,8 @@ def _rank_and_size(init_method, rank, world_size, store):
     return rank, world_size
 
 
-def init_process_group(
-    backend=None,
-    init_method=None,
-    timeout=None,
-    world_size=-1,
-    rank=-1,
-    store=None,
-    group_name="",
-    pg_options=None,
-    device_id=None,
-):
+def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1,
+                       store=None, group_name="", pg_options=None, device_id=None):  # fmt: skip
     """Makes the default group. `world_size` must be 1: processes do not talk to each other in this
     version."""
     if _groups.world is not None:

@@ -48,56 +48,15 @@ from .wishart import Wishart
 
 from . import kl_mixed as _pairs  # isort: skip  # every distribution is there by now
 
-__all__ = [
-    "Bernoulli",
-    "Beta",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "Chi2",
-    "ContinuousBernoulli",
-    "Dirichlet",
-    "Distribution",
-    "Exponential",
-    "ExponentialFamily",
-    "FisherSnedecor",
-    "Gamma",
-    "GeneralizedPareto",
-    "Geometric",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "Independent",
-    "InverseGamma",
-    "Kumaraswamy",
-    "LKJCholesky",
-    "Laplace",
-    "LogNormal",
-    "LogisticNormal",
-    "LowRankMultivariateNormal",
-    "MixtureSameFamily",
-    "Multinomial",
-    "MultivariateNormal",
-    "NegativeBinomial",
-    "Normal",
-    "OneHotCategorical",
-    "OneHotCategoricalStraightThrough",
-    "Pareto",
-    "Poisson",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "StudentT",
-    "TransformedDistribution",
-    "Uniform",
-    "VonMises",
-    "Weibull",
-    "Wishart",
-    "biject_to",
-    "constraints",
-    "kl_divergence",
-    "register_kl",
-    "transform_to",
-]
+__all__ = (
+    "Bernoulli Beta Binomial Categorical Cauchy Chi2 ContinuousBernoulli Dirichlet Distribution "
+    "Exponential ExponentialFamily FisherSnedecor Gamma GeneralizedPareto Geometric Gumbel "
+    "HalfCauchy HalfNormal Independent InverseGamma Kumaraswamy LKJCholesky Laplace LogNormal "
+    "LogisticNormal LowRankMultivariateNormal MixtureSameFamily Multinomial MultivariateNormal "
+    "NegativeBinomial Normal OneHotCategorical OneHotCategoricalStraightThrough Pareto Poisson "
+    "RelaxedBernoulli RelaxedOneHotCategorical StudentT TransformedDistribution Uniform VonMises "
+    "Weibull Wishart biject_to constraints kl_divergence register_kl transform_to"
+).split()
 __all__ += transforms.__all__
 
 # torch has a module per distribution; here they are other names of those that hold them.

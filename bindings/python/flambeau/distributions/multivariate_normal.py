@@ -78,14 +78,8 @@ class MultivariateNormal(HasScaleMatrix):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(
-        self,
-        loc,
-        covariance_matrix=None,
-        precision_matrix=None,
-        scale_tril=None,
-        validate_args=None,
-    ):
+    def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None,
+                 validate_args=None):  # fmt: skip
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         self._name, matrix = chosen(covariance_matrix, precision_matrix, scale_tril)

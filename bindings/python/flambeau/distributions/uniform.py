@@ -16,10 +16,7 @@ class Uniform(Distribution):
 
     @property
     def arg_constraints(self):
-        return {
-            "low": constraints.less_than(self.high),
-            "high": constraints.greater_than(self.low),
-        }
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     support = constraints.dependent_property(
         lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0

@@ -4,15 +4,10 @@ from .. import _torch as torch
 from .distribution import broadcast, lazy_property, sum_rightmost
 from .distribution import clamped as clamp_probs
 
-__all__ = [
-    "broadcast_all",
-    "clamp_probs",
-    "lazy_property",
-    "logits_to_probs",
-    "probs_to_logits",
-    "tril_matrix_to_vec",
-    "vec_to_tril_matrix",
-]
+__all__ = (
+    "broadcast_all clamp_probs lazy_property logits_to_probs probs_to_logits tril_matrix_to_vec "
+    "vec_to_tril_matrix"
+).split()
 
 _sum_rightmost = sum_rightmost
 

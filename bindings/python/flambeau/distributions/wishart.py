@@ -24,12 +24,7 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(
-        self,
-        df,
-        covariance_matrix=None,
-        precision_matrix=None,
-        scale_tril=None,
-        validate_args=None,
+        self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None
     ):
         self._name, matrix = chosen(covariance_matrix, precision_matrix, scale_tril)
         n = matrix.shape[-1]

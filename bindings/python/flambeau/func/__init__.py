@@ -14,20 +14,10 @@ from ._ensemble import replace_all_batch_norm_modules_, stack_module_state
 from ._trees import flatten, mapped
 from ._vmap import vmap
 
-__all__ = [
-    "functional_call",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "replace_all_batch_norm_modules_",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+__all__ = (
+    "functional_call grad grad_and_value hessian jacfwd jacrev jvp linearize "
+    "replace_all_batch_norm_modules_ stack_module_state vjp vmap"
+).split()
 
 
 class _Inputs:

@@ -96,11 +96,7 @@ class ProcessContext:
                 except ValueError:
                     name = f"<Unknown signal {-code}>"
                 raise ProcessExitedException(
-                    f"process {index} terminated with signal {name}",
-                    index,
-                    process.pid,
-                    code,
-                    name,
+                    f"process {index} terminated with signal {name}", index, process.pid, code, name
                 )
             raise ProcessExitedException(
                 f"process {index} terminated with exit code {code}", index, process.pid, code

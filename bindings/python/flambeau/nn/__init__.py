@@ -23,8 +23,5 @@ __all__ = [
 ]
 
 
-_LAZY = {
-    "_linear_cross_entropy_options": "LinearCrossEntropyOptions",
-    "parallel": "DataParallel",
-}
+_LAZY = {"_linear_cross_entropy_options": "LinearCrossEntropyOptions", "parallel": "DataParallel"}
 __getattr__ = _loader(globals(), _LAZY, "attention common_types grad parallel utils")

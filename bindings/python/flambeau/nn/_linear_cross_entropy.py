@@ -26,18 +26,9 @@ def _chunk_rows(options, count, features, classes):
     return max((1 << max(share - 1, 0).bit_length()) // chunk_factor(options.chunking_method), 1)
 
 
-def linear_cross_entropy(
-    input,
-    linear_weight,
-    target,
-    *,
-    linear_bias=None,
-    weight=None,
-    reduction="mean",
-    ignore_index=None,
-    label_smoothing=0.0,
-    options=None,
-):
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None,
+                         reduction="mean", ignore_index=None, label_smoothing=0.0,
+                         options=None):  # fmt: skip
     """`cross_entropy` of what `linear` makes of the input; by chunks of rows with `options`."""
     shape = _logits_shape(input, linear_weight, linear_bias)
     probabilities = tuple(target.shape) == shape

@@ -7,15 +7,8 @@ from ..autograd.grad_mode import is_grad_enabled, no_grad
 _embedding = _ops.FUNCTIONAL["embedding"]
 
 
-def embedding(
-    input,
-    weight,
-    padding_idx=None,
-    max_norm=None,
-    norm_type=2.0,
-    scale_grad_by_freq=False,
-    sparse=False,
-):
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
+              scale_grad_by_freq=False, sparse=False):  # fmt: skip
     """`weight[input]`; rows longer than `max_norm` are scaled down first, in place."""
     _no_sparse("embedding", sparse, weight)
     if max_norm is not None:
@@ -37,19 +30,9 @@ def _by_frequency(weight, input):
     return weight.detach() + (weight - weight.detach()) * share
 
 
-def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm=None,
-    norm_type=2,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False,
+                  mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False,
+                  padding_idx=None):  # fmt: skip
     """Sums, means or maxima of looked-up vectors, bag by bag."""
     _no_sparse("embedding_bag", sparse, weight)
     if weight.dtype.is_floating_point is False and input.dtype.is_floating_point:

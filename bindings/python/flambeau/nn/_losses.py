@@ -146,15 +146,8 @@ def _warned_kl_div(plain):
     return kl_div
 
 
-def ctc_loss(
-    log_probs,
-    targets,
-    input_lengths,
-    target_lengths,
-    blank=0,
-    reduction="mean",
-    zero_infinity=False,
-):
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean",
+             zero_infinity=False):  # fmt: skip
     """How unlikely sequences of labels are, whatever steps of the inputs they belong to."""
     lengths = (
         n if hasattr(n, "_h") else tensor(n, dtype=NAMES["int64"])

@@ -8,15 +8,8 @@ from .._gen import ops as _ops
 _F = _ops.FUNCTIONAL
 
 
-def interpolate(
-    input,
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=None,
-    recompute_scale_factor=None,
-    antialias=False,
-):
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None,
+                recompute_scale_factor=None, antialias=False):  # fmt: skip
     """Resamples signals, images or volumes to `size`, or by `scale_factor`."""
     words = ("nearest", "linear", "bilinear", "bicubic", "trilinear", "area", "nearest-exact")
     if mode not in words:

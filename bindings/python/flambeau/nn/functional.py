@@ -76,14 +76,7 @@ dropout1d, dropout2d, dropout3d = (_channel_dropout(n) for n in (1, 2, 3))
 
 
 def triplet_margin_with_distance_loss(
-    anchor,
-    positive,
-    negative,
-    *,
-    distance_function=None,
-    margin=1.0,
-    swap=False,
-    reduction="mean",
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
     """The triplet loss of any distance."""
     if reduction not in ("mean", "sum", "none"):

@@ -11,18 +11,8 @@ from .optimizer import Optimizer, zeros_like
 class Adafactor(Optimizer):
     """Steps relative to the parameter's size, by factored second moments, with clipping."""
 
-    def __init__(
-        self,
-        params,
-        lr=1e-2,
-        beta2_decay=-0.8,
-        eps=(None, 1e-3),
-        d=1.0,
-        weight_decay=0.0,
-        *,
-        foreach=None,
-        maximize=False,
-    ):
+    def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0,
+                 *, foreach=None, maximize=False):  # fmt: skip
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for ok, text, value in (

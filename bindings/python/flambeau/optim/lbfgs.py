@@ -21,19 +21,9 @@ class LBFGS(Optimizer):
 
     _cell_names = ()
 
-    def __init__(
-        self,
-        params,
-        lr=1,
-        max_iter=20,
-        max_eval=None,
-        tolerance_grad=1e-7,
-        tolerance_change=1e-9,
-        history_size=100,
-        line_search_fn=None,
-        *,
-        maximize=False,
-    ):
+    def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7,
+                 tolerance_change=1e-9, history_size=100, line_search_fn=None, *,
+                 maximize=False):  # fmt: skip
         check_lr(lr)
         if max_eval is None:
             max_eval = max_iter * 5 // 4

@@ -1,9 +1,8 @@
 """Rprop, one fused step per group. Source: Riedmiller and Braun, 1993, ICNN."""
 
 from .._call import _fast
-from ._rule import RuleOptimizer
-from ._state import cell
-from .optimizer import check, check_lr, full_like, zeros_like
+from ._rule import RuleOptimizer, arguments
+from .optimizer import check
 
 
 class Rprop(RuleOptimizer):
@@ -12,42 +11,11 @@ class Rprop(RuleOptimizer):
 
     _function = _fast.flam_rprop_step
     _lists = ("prev", "step_size", "step")
+    _first = {"step": 0.0, "prev": 0.0, "step_size": "lr"}
+    _numbers = ("etas", "step_sizes", "maximize")
+    _order = "lr etas step_sizes foreach maximize differentiable capturable"
 
-    def __init__(
-        self,
-        params,
-        lr=1e-2,
-        etas=(0.5, 1.2),
-        step_sizes=(1e-6, 50),
-        *,
-        capturable=False,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
-    ):
-        check_lr(lr)
+    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False,
+                 foreach=None, maximize=False, differentiable=False):  # fmt: skip
         check("eta values", f"{etas[0]}, {etas[1]}", 0.0 < etas[0] < 1.0 < etas[1])
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
-
-    def _numbers(self, group):
-        return (
-            *group["etas"],
-            *group["step_sizes"],
-            group["maximize"],
-        )
-
-    def _first_state(self, p, group):
-        return {
-            "step": cell(0.0, p),
-            "prev": zeros_like(p),
-            "step_size": full_like(p, group["lr"]),
-        }
+        super().__init__(**arguments(locals()))

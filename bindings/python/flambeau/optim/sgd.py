@@ -2,51 +2,21 @@
 per group."""
 
 from .._call import _fast
-from .optimizer import Optimizer, check, check_fused, check_lr, empty_like, is_skipped, run
+from ._rule import RuleOptimizer, arguments
+from .optimizer import empty_like, is_skipped, run
 
 
-class SGD(Optimizer):
+class SGD(RuleOptimizer):
     """`p -= lr * buf`, `buf = momentum * buf + (1 - dampening) * (grad + weight_decay * p)`."""
 
     _step_supports_amp_scaling = True
+    _since = {"nesterov": False}
 
-    def __init__(
-        self,
-        params,
-        lr=1e-3,
-        momentum=0,
-        dampening=0,
-        weight_decay=0,
-        nesterov=False,
-        *,
-        maximize=False,
-        foreach=None,
-        differentiable=False,
-        fused=None,
-    ):
-        check_lr(lr)
-        check("momentum value", momentum, momentum >= 0)
-        check("weight_decay value", weight_decay, weight_decay >= 0)
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *,
+                 maximize=False, foreach=None, differentiable=False, fused=None):  # fmt: skip
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
-        check_fused(fused, foreach, differentiable)
-
-    def _later_options(self):
-        return {"nesterov": False, **super()._later_options()}
+        super().__init__(**arguments(locals()))
 
     def _update(self, group, params, grads):
         if not group["momentum"]:

@@ -10,15 +10,10 @@ from ..autograd import no_grad
 from ..nn import Module
 from ._schedule import LRScheduler, per_group
 
-__all__ = [
-    "AveragedModel",
-    "SWALR",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
-    "update_bn",
-]
+__all__ = (
+    "AveragedModel SWALR get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn get_swa_multi_avg_fn "
+    "update_bn"
+).split()
 
 
 def _check_decay(decay):

@@ -20,20 +20,9 @@ _TOLERANCES = {
 _FLOAT64, _INT64, _BOOL = NAMES["float64"], NAMES["int64"], NAMES["bool"]
 
 
-def assert_close(
-    actual,
-    expected,
-    *,
-    allow_subclasses=True,
-    rtol=None,
-    atol=None,
-    equal_nan=False,
-    check_device=True,
-    check_dtype=True,
-    check_layout=True,
-    check_stride=False,
-    msg=None,
-):
+def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False,
+                 check_device=True, check_dtype=True, check_layout=True, check_stride=False,
+                 msg=None):  # fmt: skip
     """Raises AssertionError where `|actual - expected| <= atol + rtol * |expected|` fails
     somewhere, or where shapes, dtypes or devices differ.
 

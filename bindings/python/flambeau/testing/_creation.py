@@ -42,17 +42,8 @@ def _uniform(t, low, high):
     return t.uniform_(low / 2, high / 2).mul_(2)  # the width is no number of the dtype
 
 
-def make_tensor(
-    *shape,
-    dtype,
-    device="cpu",
-    low=None,
-    high=None,
-    requires_grad=False,
-    noncontiguous=False,
-    exclude_zero=False,
-    memory_format=None,
-):
+def make_tensor(*shape, dtype, device="cpu", low=None, high=None, requires_grad=False,
+                noncontiguous=False, exclude_zero=False, memory_format=None):  # fmt: skip
     """A tensor of uniform random values from `low` up to `high`, without it. Their defaults are -9
     and 9 for floating-point dtypes, -9 and 10 for integers, 0 and 10 for uint8, 0 and 2 for bool.
 

@@ -22,21 +22,11 @@ from ..autograd import backward as _backward
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 
-__all__ = [
-    "CheckpointError",
-    "CheckpointFunction",
-    "DefaultDeviceType",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "create_selective_checkpoint_contexts",
-    "detach_variable",
-    "get_device_states",
-    "noop_context_fn",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
-    "set_device_states",
-]
+__all__ = (
+    "CheckpointError CheckpointFunction DefaultDeviceType check_backward_validity checkpoint "
+    "checkpoint_sequential create_selective_checkpoint_contexts detach_variable get_device_states "
+    "noop_context_fn set_checkpoint_debug_enabled set_checkpoint_early_stop set_device_states"
+).split()
 
 _early_stop = None  # None: as each call says
 _ADVICE = (
@@ -159,18 +149,9 @@ class _Checkpointed:
         return type(self)(self.function.__get__(instance, owner), **self.options)
 
 
-def checkpoint(
-    function=None,
-    *args,
-    use_reentrant=None,
-    preserve_rng_state=True,
-    context_fn=noop_context_fn,
-    determinism_check="default",
-    debug=False,
-    early_stop=True,
-    respect_saved_tensors_hooks=None,
-    **kwargs,
-):
+def checkpoint(function=None, *args, use_reentrant=None, preserve_rng_state=True,
+               context_fn=noop_context_fn, determinism_check="default", debug=False,
+               early_stop=True, respect_saved_tensors_hooks=None, **kwargs):  # fmt: skip
     """Runs `function(*args, **kwargs)` and keeps nothing that its operations save: backward runs
     it again, with the same arguments, random numbers and autocast. Without a function, a
     decorator."""
@@ -190,19 +171,8 @@ def checkpoint(
     return _checkpoint(function, args, kwargs, **options)
 
 
-def _checkpoint(
-    function,
-    args,
-    kwargs,
-    *,
-    use_reentrant,
-    preserve_rng_state,
-    context_fn,
-    determinism_check,
-    debug,
-    early_stop,
-    respect_saved_tensors_hooks,
-):
+def _checkpoint(function, args, kwargs, *, use_reentrant, preserve_rng_state, context_fn,
+                determinism_check, debug, early_stop, respect_saved_tensors_hooks):  # fmt: skip
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "

@@ -44,18 +44,8 @@ class Progress:
     - `device`: whose memory is shown.
     - `interval`: seconds between drawings; default: 0.1 for a bar, 10 for lines, 1 for JSON."""
 
-    def __init__(
-        self,
-        total=0,
-        unit=None,
-        *,
-        out=...,
-        style="auto",
-        jsonl=None,
-        callback=None,
-        device=None,
-        interval=0.0,
-    ):
+    def __init__(self, total=0, unit=None, *, out=..., style="auto", jsonl=None, callback=None,
+                 device=None, interval=0.0):  # fmt: skip
         if style not in _STYLES:
             raise ValueError(f"style {style!r}: one of {', '.join(map(repr, _STYLES))}")
         self._progress = api.progress_new(total, unit)

@@ -27,25 +27,10 @@ from .vectors import (
     StickBreakingTransform,
 )
 
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CatTransform",
-    "ComposeTransform",
-    "CorrCholeskyTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "IndependentTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "PowerTransform",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StackTransform",
-    "StickBreakingTransform",
-    "TanhTransform",
-    "Transform",
-    "identity_transform",
-]
+__all__ = (
+    "AbsTransform AffineTransform CatTransform ComposeTransform CorrCholeskyTransform "
+    "CumulativeDistributionTransform ExpTransform IndependentTransform LowerCholeskyTransform "
+    "PositiveDefiniteTransform PowerTransform ReshapeTransform SigmoidTransform SoftmaxTransform "
+    "SoftplusTransform StackTransform StickBreakingTransform TanhTransform Transform "
+    "identity_transform"
+).split()

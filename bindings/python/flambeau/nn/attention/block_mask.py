@@ -159,19 +159,9 @@ def _ordered(blocks):
     return blocks.sum(-1).int(), indices.int()
 
 
-def create_block_mask(
-    mask_mod,
-    B,
-    H,
-    Q_LEN,
-    KV_LEN,
-    device=None,
-    BLOCK_SIZE=_BLOCK,
-    _compile=False,
-    separate_full_blocks=True,
-    compute_dq_write_order=False,
-    dq_kv_order=True,
-):
+def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_BLOCK, _compile=False,
+                      separate_full_blocks=True, compute_dq_write_order=False,
+                      dq_kv_order=True):  # fmt: skip
     """The mask of a function of (batch, head, query, key); B or H is None where it is the same
     for all. Without `separate_full_blocks` the full blocks are among the others. `_compile`,
     `compute_dq_write_order` and `dq_kv_order` are for torch's fused kernels and change nothing."""

@@ -19,17 +19,10 @@ from .block_mask import (
     places,
 )
 
-__all__ = [
-    "AuxOutput",
-    "AuxRequest",
-    "BlockMask",
-    "and_masks",
-    "create_block_mask",
-    "create_mask",
-    "flex_attention",
-    "noop_mask",
-    "or_masks",
-]
+__all__ = (
+    "AuxOutput AuxRequest BlockMask and_masks create_block_mask create_mask flex_attention "
+    "noop_mask or_masks"
+).split()
 
 
 class AuxRequest(NamedTuple):
@@ -74,19 +67,8 @@ def _checked(query, key, value, enable_gqa, block_mask):
         block_mask.check_lengths(query.size(2), key.size(2))
 
 
-def flex_attention(
-    query,
-    key,
-    value,
-    score_mod=None,
-    block_mask=None,
-    scale=None,
-    enable_gqa=False,
-    return_lse=False,
-    kernel_options=None,
-    *,
-    return_aux=None,
-):
+def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False,
+                   return_lse=False, kernel_options=None, *, return_aux=None):  # fmt: skip
     """softmax(score_mod(scale * query keyᵀ, batch, head, q, kv)) value, over the keys that
     `block_mask` allows; a query without any gives zeros.
 

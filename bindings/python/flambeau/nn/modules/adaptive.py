@@ -15,16 +15,8 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-probabilities of targets among many classes, and their mean as a loss."""
 
-    def __init__(
-        self,
-        in_features,
-        n_classes,
-        cutoffs,
-        div_value=4.0,
-        head_bias=False,
-        device=None,
-        dtype=None,
-    ):
+    def __init__(self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None,
+                 dtype=None):  # fmt: skip
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:

@@ -91,17 +91,8 @@ class _LazyConv(LazyModuleMixin):
 
 
 class _LazyNorm(LazyModuleMixin):
-    def __init__(
-        self,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
-        *,
-        bias=True,
-    ):
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
+                 dtype=None, *, bias=True):  # fmt: skip
         kind = {"device": device, "dtype": dtype}
         super().__init__(0, eps, momentum, affine, track_running_stats, **kind, bias=bias)
         for name in "weight", "bias":

@@ -16,11 +16,7 @@ from ._mirror import KEY, mirror, sync
 from ._state import StateMixin, _IncompatibleKeys  # noqa: F401: packages look for it here
 from ._walk import WalkMixin
 
-_push, _pop, _clear_error = (
-    _fast.flam_module_push,
-    _fast.flam_scope_pop,
-    _fast.flam_error_clear,
-)
+_push, _pop, _clear_error = (_fast.flam_module_push, _fast.flam_scope_pop, _fast.flam_error_clear)
 TYPE_CHECKING = False  # typing is slow to import; typing.get_type_hints needs both names
 if TYPE_CHECKING:
     from typing import Any
@@ -181,10 +177,8 @@ class Module(StateMixin, WalkMixin):
         if param is not None and param.grad_fn is not None:
             raise ValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
-                "created "
-                f"explicitly. To express '{name}' as a function of another Tensor, compute the "
-                "value in "
-                "the forward() method."
+                f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                "the value in the forward() method."
             )
         self._parameters[name] = param
         sync(self, name)

@@ -150,13 +150,7 @@ _ROWS = (
     (
         "Fold",
         "fold",
-        {
-            "output_size": NEEDED,
-            "kernel_size": NEEDED,
-            "dilation": 1,
-            "padding": 0,
-            "stride": 1,
-        },
+        {"output_size": NEEDED, "kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1},
         stored("output_size", "kernel_size", "dilation", "padding", "stride"),
     ),
 )

@@ -7,13 +7,7 @@ from .parallel_apply import parallel_apply
 from .replicate import replicate
 from .scatter_gather import gather, scatter, scatter_kwargs
 
-__all__ = [
-    "DataParallel",
-    "DistributedDataParallel",
-    "data_parallel",
-    "gather",
-    "parallel_apply",
-    "replicate",
-    "scatter",
-    "scatter_kwargs",
-]
+__all__ = (
+    "DataParallel DistributedDataParallel data_parallel gather parallel_apply replicate scatter "
+    "scatter_kwargs"
+).split()

@@ -13,22 +13,10 @@ class DistributedDataParallel(Module):
     begin with `module.`, as in PyTorch. Options that only say how ranks talk to each other are
     accepted."""
 
-    def __init__(
-        self,
-        module,
-        device_ids=None,
-        output_device=None,
-        dim=0,
-        broadcast_buffers=None,
-        init_sync=True,
-        process_group=None,
-        bucket_cap_mb=None,
-        find_unused_parameters=False,
-        check_reduction=False,
-        gradient_as_bucket_view=False,
-        static_graph=False,
-        **_,
-    ):
+    def __init__(self, module, device_ids=None, output_device=None, dim=0, broadcast_buffers=None,
+                 init_sync=True, process_group=None, bucket_cap_mb=None,
+                 find_unused_parameters=False, check_reduction=False, gradient_as_bucket_view=False,
+                 static_graph=False, **_):  # fmt: skip
         super().__init__()
         dist.get_rank(process_group)  # says it where there is no group
         parameters = [p for p in module.parameters() if p.requires_grad]

@@ -24,24 +24,9 @@ from .sampler import (
     WeightedRandomSampler,
 )
 
-__all__ = [
-    "BatchSampler",
-    "ChainDataset",
-    "ConcatDataset",
-    "DataLoader",
-    "Dataset",
-    "DistributedSampler",
-    "IterableDataset",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "StackDataset",
-    "Subset",
-    "SubsetRandomSampler",
-    "TensorDataset",
-    "WeightedRandomSampler",
-    "default_collate",
-    "default_convert",
-    "get_worker_info",
-    "random_split",
-]
+__all__ = (
+    "BatchSampler ChainDataset ConcatDataset DataLoader Dataset DistributedSampler "
+    "IterableDataset RandomSampler Sampler SequentialSampler StackDataset Subset "
+    "SubsetRandomSampler TensorDataset WeightedRandomSampler default_collate default_convert "
+    "get_worker_info random_split"
+).split()

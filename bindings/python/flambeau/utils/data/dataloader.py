@@ -23,7 +23,6 @@ from .dataset import IterableDataset, TensorDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, _fresh_generator
 
 # ---- the data set as the library sees it
-# -------------------------------------------------------------------
 
 
 class _Source:
@@ -101,7 +100,6 @@ def _native_dataset(loader, seed):
 
 
 # ---- iterators
-# ---------------------------------------------------------------------------------------------
 
 
 class _Iterator:
@@ -214,14 +212,7 @@ class _InfiniteNones:
             yield None
 
 
-_FIXED = {
-    "batch_size",
-    "batch_sampler",
-    "sampler",
-    "drop_last",
-    "dataset",
-    "persistent_workers",
-}
+_FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 
 
 def _checked_context(context, num_workers):
@@ -255,27 +246,11 @@ class DataLoader:
     """Batches of a data set, fetched ahead by `num_workers` threads, in an order that only the seed
     decides."""
 
-    def __init__(
-        self,
-        dataset,
-        batch_size=1,
-        shuffle=None,
-        sampler=None,
-        batch_sampler=None,
-        num_workers=0,
-        collate_fn=None,
-        pin_memory=False,
-        drop_last=False,
-        timeout=0,
-        worker_init_fn=None,
-        multiprocessing_context=None,
-        generator=None,
-        *,
-        prefetch_factor=None,
-        persistent_workers=False,
-        pin_memory_device="",
-        in_order=True,
-    ):
+    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None,
+                 num_workers=0, collate_fn=None, pin_memory=False, drop_last=False, timeout=0,
+                 worker_init_fn=None, multiprocessing_context=None, generator=None, *,
+                 prefetch_factor=None, persistent_workers=False, pin_memory_device="",
+                 in_order=True):  # fmt: skip
         if num_workers < 0:
             raise ValueError(
                 "num_workers option should be non-negative; use num_workers=0 to disable "
@@ -283,9 +258,8 @@ class DataLoader:
             )
         if num_workers == 0 and prefetch_factor is not None:
             raise ValueError(
-                "prefetch_factor option could only be specified in multiprocessing."
-                "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to "
-                "None."
+                "prefetch_factor option could only be specified in multiprocessing.let num_workers "
+                "> 0 to enable multiprocessing, otherwise set prefetch_factor to None."
             )
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
@@ -314,8 +288,7 @@ class DataLoader:
         if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(
                 "DataLoader with IterableDataset: expected unspecified shuffle, sampler and "
-                "batch_sampler "
-                "option: the data set decides its order"
+                "batch_sampler option: the data set decides its order"
             )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")

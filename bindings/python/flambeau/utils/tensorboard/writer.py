@@ -26,15 +26,8 @@ class SummaryWriter:
     `max_queue` values wait to be written, and no longer than `flush_secs` seconds once another
     comes."""
 
-    def __init__(
-        self,
-        log_dir=None,
-        comment="",
-        purge_step=None,
-        max_queue=10,
-        flush_secs=120,
-        filename_suffix="",
-    ):
+    def __init__(self, log_dir=None, comment="", purge_step=None, max_queue=10, flush_secs=120,
+                 filename_suffix=""):  # fmt: skip
         if not log_dir:
             now = time.strftime("%b%d_%H-%M-%S")
             log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")
@@ -57,15 +50,8 @@ class SummaryWriter:
         step = None if step is None else _number(step)
         self._file(below).add(field(5, summary), step, walltime)
 
-    def add_scalar(
-        self,
-        tag,
-        scalar_value,
-        global_step=None,
-        walltime=None,
-        new_style=False,
-        double_precision=False,
-    ):
+    def add_scalar(self, tag, scalar_value, global_step=None, walltime=None, new_style=False,
+                   double_precision=False):  # fmt: skip
         """One point of the curve `tag`."""
         value = _number(scalar_value)
         if new_style or double_precision:
@@ -87,19 +73,8 @@ class SummaryWriter:
         """The distribution of all elements of `values`."""
         self._add(_summary.histogram(tag, values, bins, max_bins), global_step, walltime)
 
-    def add_histogram_raw(
-        self,
-        tag,
-        min,
-        max,
-        num,
-        sum,
-        sum_squares,
-        bucket_limits,
-        bucket_counts,
-        global_step=None,
-        walltime=None,
-    ):
+    def add_histogram_raw(self, tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts,
+                          global_step=None, walltime=None):  # fmt: skip
         """A distribution that was counted elsewhere."""
         if len(bucket_limits) != len(bucket_counts):
             raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
@@ -132,12 +107,7 @@ class SummaryWriter:
         self._add(_summary.text(tag, text_string), global_step, walltime)
 
     def add_hparams(
-        self,
-        hparam_dict,
-        metric_dict,
-        hparam_domain_discrete=None,
-        run_name=None,
-        global_step=None,
+        self, hparam_dict, metric_dict, hparam_domain_discrete=None, run_name=None, global_step=None
     ):
         """One run of a search: the hyperparameters and what they led to."""
         if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
@@ -159,15 +129,8 @@ class SummaryWriter:
         if verbose:
             print("\n".join(names))
 
-    def add_embedding(
-        self,
-        mat,
-        metadata=None,
-        label_img=None,
-        global_step=None,
-        tag="default",
-        metadata_header=None,
-    ):
+    def add_embedding(self, mat, metadata=None, label_img=None, global_step=None, tag="default",
+                      metadata_header=None):  # fmt: skip
         """Points [n, d] for the projector, with a label and a picture [n, channels, h, w] each."""
         step = f"{0 if global_step is None else int(_number(global_step)):05}"
         name = "".join(c if c.isalnum() or c in "-_." else f"%{ord(c):02x}" for c in tag)
