@@ -4,9 +4,10 @@ Functions, types and Tensor come from `_torch`; packages (`nn`, `optim`, `utils`
 first use, so that the import stays short. Nothing below imports this file."""
 
 from . import _methods, _torch
+from ._functions import _assert, _check
 from ._on_demand import by_name as _by_name
 from ._on_demand import loader as _loader
-from ._torch import _assert, _check, _standard_gamma
+from ._torch import _standard_gamma
 from .version import __version__
 
 globals().update({name: v for name, v in vars(_torch).items() if not name.startswith("_")})

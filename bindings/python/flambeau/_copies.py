@@ -4,20 +4,9 @@ a copy."""
 from ._gen import ops
 
 _VIEWS = (
-    "as_strided",
-    "diagonal",
-    "expand",
-    "permute",
-    "select",
-    "squeeze",
-    "t",
-    "transpose",
-    "unbind",
-    "unfold",
-    "unsqueeze",
-    "view",
-    "detach",
-)
+    "as_strided diagonal expand permute select squeeze t transpose unbind unfold unsqueeze view "
+    "detach"
+).split()
 
 
 def _copied(found):

@@ -1,7 +1,17 @@
-"""Names of a package that are loaded on first use, so that the import stays short: a table says
-which module has each."""
+"""Names that a package shows: those of its modules, and those that are loaded on first use, so that
+the import stays short, where a table says which module has each."""
 
 import importlib
+
+
+def own(*modules):
+    """What the modules define for others: their functions and classes, by name."""
+    return {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    }
 
 
 def by_name(table):

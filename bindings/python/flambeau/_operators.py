@@ -105,36 +105,23 @@ def _in_place(name):
     return operator
 
 
-_BINARY = {
-    "truediv": "div",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "pow",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}
-_COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
-_UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
-_ASSIGN = {
-    "iadd": "add_",
-    "isub": "sub_",
-    "imul": "mul_",
-    "itruediv": "div_",
-    "ifloordiv": "floor_divide_",
-    "imod": "remainder_",
-    "ipow": "pow_",
-    "iand": "bitwise_and_",
-    "ior": "bitwise_or_",
-    "ixor": "bitwise_xor_",
-}
+def _pairs(text):
+    """`operator=method` by operator; of one name where both have it."""
+    return {name: method or name for name, _, method in (p.partition("=") for p in text.split())}
+
+
+_BINARY = _pairs(
+    "truediv=div floordiv=floor_divide mod=remainder pow and=bitwise_and or=bitwise_or "
+    "xor=bitwise_xor lshift=bitwise_left_shift rshift=bitwise_right_shift"
+)
+_COMPARE = _pairs("eq ne lt le gt ge")
+_UNARY = _pairs("neg pos=positive abs invert=bitwise_not")
+_ASSIGN = _pairs(
+    "iadd=add_ isub=sub_ imul=mul_ itruediv=div_ ifloordiv=floor_divide_ imod=remainder_ ipow=pow_ "
+    "iand=bitwise_and_ ior=bitwise_or_ ixor=bitwise_xor_"
+)
 _REFLECTED = {
-    "radd": "add",
-    "rsub": "sub",
-    "rmul": "mul",
-    "rmatmul": "matmul",
+    **_pairs("radd=add rsub=sub rmul=mul rmatmul=matmul"),
     **{"r" + name: method for name, method in _BINARY.items()},
 }
 
@@ -150,9 +137,4 @@ for _names, _make in (
 for _function in (__add__, __sub__, __mul__, __matmul__):
     setattr(Tensor, _function.__name__, _function)
 # Operators and the methods of the same arguments that they stand for.
-STAND_FOR = {
-    **{name: name for name in ("add", "sub", "mul", "matmul")},
-    **_BINARY,
-    **_COMPARE,
-    **_UNARY,
-}
+STAND_FOR = {**_pairs("add sub mul matmul"), **_BINARY, **_COMPARE, **_UNARY}

@@ -3,52 +3,14 @@ tensors, types, and the functions of tensors. `flambeau` shows all of it beside 
 
 from math import e, inf, nan, pi
 
-from . import _deprecated, _indexing, _memory_format, _operators, _signatures, _types
+from . import _errors, _functions, _indexing, _memory_format, _operators, _signatures, _types
 from ._default_device import get_default_device, set_default_device
 from ._deprecated import functions as _deprecated_functions
 from ._deprecated import tensor_types as _tensor_types
-from ._errors import (
-    DeviceError,
-    DeviceMismatchError,
-    DtypeError,
-    Error,
-    FileError,
-    HostMemoryError,
-    InvalidArgumentError,
-    LibraryError,
-    OutOfMemoryError,
-    OutOfRangeError,
-    ShapeError,
-    UnsupportedError,
-)
 from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
-from ._functions import (
-    _assert,
-    _check,
-    broadcast_shapes,
-    can_cast,
-    get_default_dtype,
-    get_device,
-    get_device_module,
-    get_float32_matmul_precision,
-    get_num_interop_threads,
-    is_complex,
-    is_floating_point,
-    is_signed,
-    is_storage,
-    is_tensor,
-    numel,
-    promote_types,
-    result_type,
-    set_default_dtype,
-    set_default_tensor_type,
-    set_float32_matmul_precision,
-    set_flush_denormal,
-    set_num_interop_threads,
-    typename,
-)
 from ._gen import ops as _ops
 from ._on_demand import loader as _loader
+from ._on_demand import own as _own
 from ._printing import set_printoptions
 from ._tensor import Tensor
 from ._types import (
@@ -75,10 +37,16 @@ from .autograd import (
 )
 
 newaxis = None
+_ERRORS = (
+    "DeviceError DeviceMismatchError DtypeError Error FileError HostMemoryError "
+    "InvalidArgumentError LibraryError OutOfMemoryError OutOfRangeError ShapeError UnsupportedError"
+).split()
 
 globals().update(
     {
         **_ops.TORCH,
+        **_own(_functions),
+        **{name: getattr(_errors, name) for name in _ERRORS},
         **_types.NAMES,
         **_tensor_types.CPU,
         **_signatures.FUNCTIONS,

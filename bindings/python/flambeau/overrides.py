@@ -146,25 +146,11 @@ def _asking(function, of_tensor=False, method=None):
     return asking
 
 
-_INFRASTRUCTURE = {
-    "__new__",
-    "__init__",
-    "__init_subclass__",
-    "__del__",
-    "__dir__",
-    "__hash__",
-    "__reduce_ex__",
-    "__setstate__",
-    "__torch_function__",
-    "__repr__",
-    "__str__",
-    "__format__",
-    "__deepcopy__",
-    "__copy__",
-    "as_subclass",
-    "_make_subclass",
-    "_moved",
-}
+_INFRASTRUCTURE = frozenset(
+    "__new__ __init__ __init_subclass__ __del__ __dir__ __hash__ __reduce_ex__ __setstate__ "
+    "__torch_function__ __repr__ __str__ __format__ __deepcopy__ __copy__ as_subclass "
+    "_make_subclass _moved".split()
+)
 
 
 @functools.cache

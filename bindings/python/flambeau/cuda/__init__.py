@@ -7,40 +7,14 @@ from .._deprecated.tensor_types import CUDA as _TYPES
 from .._errors import OutOfMemoryError
 from .._gen import api
 from .._on_demand import loader as _loader
+from .._on_demand import own as _own
 from .._types import device as _device
+from . import memory as _memory
+from . import streams as _streams
 from ._numbered import numbered as _numbered
-from .memory import (
-    empty_cache,
-    get_per_process_memory_fraction,
-    max_memory_allocated,
-    max_memory_cached,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_cached,
-    memory_reserved,
-    memory_snapshot,
-    memory_stats,
-    memory_stats_as_nested_dict,
-    memory_summary,
-    reset_accumulated_memory_stats,
-    reset_max_memory_allocated,
-    reset_max_memory_cached,
-    reset_peak_memory_stats,
-    set_per_process_memory_fraction,
-)
-from .streams import (
-    Event,
-    ExternalStream,
-    Stream,
-    StreamContext,
-    current_stream,
-    default_stream,
-    set_stream,
-    stream,
-)
 
-globals().update(_TYPES)
+globals().update({**_TYPES, **_own(_memory, _streams)})
+memory_cached, max_memory_cached = _memory.memory_cached, _memory.max_memory_cached
 
 _Properties = _namedtuple(
     "_CudaDeviceProperties", "name major minor total_memory multi_processor_count"

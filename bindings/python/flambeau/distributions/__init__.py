@@ -3,9 +3,9 @@ log-probabilities, entropies and divergences."""
 
 import sys as _sys
 
-from . import bernoulli as _trials
-from . import categorical as _classes
 from . import (
+    bernoulli,
+    categorical,
     constraints,
     continuous_bernoulli,
     counts,
@@ -61,31 +61,16 @@ __all__ += transforms.__all__
 
 # torch has a module per distribution; here they are other names of those that hold them.
 _MODULES = {
-    "beta": gamma,
-    "binomial": counts,
-    "cauchy": location_scale,
-    "chi2": gamma,
-    "dirichlet": gamma,
-    "exponential": positive,
-    "fishersnedecor": fisher_snedecor,
-    "geometric": _trials,
-    "gumbel": location_scale,
-    "half_cauchy": positive,
-    "half_normal": positive,
-    "inverse_gamma": powers,
-    "kumaraswamy": powers,
-    "laplace": location_scale,
-    "log_normal": positive,
-    "multinomial": counts,
-    "negative_binomial": counts,
-    "normal": location_scale,
-    "one_hot_categorical": _classes,
-    "pareto": powers,
-    "poisson": counts,
-    "relaxed_bernoulli": relaxed,
-    "relaxed_categorical": relaxed,
-    "studentT": gamma,
-    "weibull": powers,
+    bernoulli: "geometric",
+    categorical: "one_hot_categorical",
+    counts: "binomial multinomial negative_binomial poisson",
+    fisher_snedecor: "fishersnedecor",
+    gamma: "beta chi2 dirichlet studentT",
+    location_scale: "cauchy gumbel laplace normal",
+    positive: "exponential half_cauchy half_normal log_normal",
+    powers: "inverse_gamma kumaraswamy pareto weibull",
+    relaxed: "relaxed_bernoulli relaxed_categorical",
 }
-for _name, _module in _MODULES.items():
-    globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = _module
+for _module, _names in _MODULES.items():
+    for _name in _names.split():
+        globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = _module

@@ -35,8 +35,8 @@ def check_options(options):
 class RuleOptimizer(Optimizer):
     """Base of the rules. `_first` gives each state's start, a number or an option's name; those of
     `_cell_names` are cells, the others tensors like the parameter. `_optional` names the option
-    that a state is there for. `_since`: what options of older state dicts that lack them are. `_order`: a group's options,
-    where torch lists them otherwise than the constructor."""
+    that a state is there for. `_since`: what options of older state dicts that lack them are.
+    `_order`: a group's options, where torch lists them otherwise than the constructor."""
 
     _step_supports_amp_scaling = True
     _function = None

@@ -100,7 +100,21 @@ class BatchNorm3d(_BatchNorm):
     _dims = (5,)
 
 
-class LayerNorm(Module):
+class _Affine(Module):
+    """A scale and a shift, each of which may be missing."""
+
+    def _add_affine(self, shape, scaled, shifted, **kind):
+        for name, make, has in ("weight", ones, scaled), ("bias", zeros, scaled and shifted):
+            self.register_parameter(name, Parameter(make(shape, **kind)) if has else None)
+
+    def reset_parameters(self):
+        if self.weight is not None:
+            self.weight.data.fill_(1)
+        if self.bias is not None:
+            self.bias.data.zero_()
+
+
+class LayerNorm(_Affine):
     """Normalises over the last dimensions, `normalized_shape`."""
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None,
@@ -110,19 +124,7 @@ class LayerNorm(Module):
             (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         )
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        kind = {"device": device, "dtype": dtype}
-        self.register_parameter(
-            "weight", Parameter(ones(shape, **kind)) if elementwise_affine else None
-        )
-        self.register_parameter(
-            "bias", Parameter(zeros(shape, **kind)) if elementwise_affine and bias else None
-        )
-
-    def reset_parameters(self):
-        if self.weight is not None:
-            self.weight.data.fill_(1)
-        if self.bias is not None:
-            self.bias.data.zero_()
+        self._add_affine(shape, elementwise_affine, bias, device=device, dtype=dtype)
 
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -134,7 +136,7 @@ class LayerNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Normalises over groups of channels of [N, C, ...]."""
 
     def __init__(
@@ -143,23 +145,9 @@ class GroupNorm(Module):
         super().__init__()
         if num_channels % num_groups:
             raise ValueError("num_channels must be divisible by num_groups")
-        self.num_groups, self.num_channels, self.eps, self.affine = (
-            num_groups,
-            num_channels,
-            eps,
-            affine,
-        )
-        kind = {"device": device, "dtype": dtype}
-        self.register_parameter("weight", Parameter(ones(num_channels, **kind)) if affine else None)
-        self.register_parameter(
-            "bias", Parameter(zeros(num_channels, **kind)) if affine and bias else None
-        )
-
-    def reset_parameters(self):
-        if self.weight is not None:
-            self.weight.data.fill_(1)
-        if self.bias is not None:
-            self.bias.data.zero_()
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.eps, self.affine = eps, affine
+        self._add_affine(num_channels, affine, bias, device=device, dtype=dtype)
 
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

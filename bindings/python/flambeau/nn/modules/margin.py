@@ -5,7 +5,7 @@ from .loss import _Loss, _WeightedLoss
 
 
 class _MarginLoss(_Loss):
-    _default = 1.0
+    _default, _options = 1.0, ("margin",)
 
     def __init__(self, margin=None, size_average=None, reduce=None, reduction="mean"):
         super().__init__(size_average, reduce, reduction)
@@ -15,57 +15,47 @@ class _MarginLoss(_Loss):
 class MarginRankingLoss(_MarginLoss):
     """`max(0, -target (x1 - x2) + margin)`."""
 
-    _default = 0.0
+    _function = "margin_ranking_loss"
 
-    def forward(self, input1, input2, target):
-        return F.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+    _default = 0.0
 
 
 class HingeEmbeddingLoss(_MarginLoss):
     """`x` for targets 1, `max(0, margin - x)` for targets -1."""
 
-    def forward(self, input, target):
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+    _function = "hinge_embedding_loss"
 
 
 class CosineEmbeddingLoss(_MarginLoss):
     """`1 - cos` for targets 1, `max(0, cos - margin)` for targets -1."""
 
-    _default = 0.0
+    _function = "cosine_embedding_loss"
 
-    def forward(self, input1, input2, target):
-        return F.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+    _default = 0.0
 
 
 class SoftMarginLoss(_Loss):
     """`log(1 + exp(-target x))`."""
 
-    def forward(self, input, target):
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
+    _function = "soft_margin_loss"
 
 
 class MultiLabelMarginLoss(_Loss):
     """Hinge of all targets against all other classes."""
 
-    def forward(self, input, target):
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+    _function = "multilabel_margin_loss"
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Mean over classes of the binary cross-entropy of logits."""
 
-    def forward(self, input, target):
-        return F.multilabel_soft_margin_loss(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
+    _function = "multilabel_soft_margin_loss"
 
 
 class MultiMarginLoss(_WeightedLoss):
     """Hinge of a class against all others."""
+
+    _function, _options = "multi_margin_loss", ("p", "margin", "weight")
 
     def __init__(
         self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
@@ -79,19 +69,11 @@ class MultiMarginLoss(_WeightedLoss):
             )
         self.p, self.margin = p, margin
 
-    def forward(self, input, target):
-        return F.multi_margin_loss(
-            input,
-            target,
-            p=self.p,
-            margin=self.margin,
-            weight=self.weight,
-            reduction=self.reduction,
-        )
-
 
 class TripletMarginLoss(_Loss):
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`."""
+
+    _function, _options = "triplet_margin_loss", ("margin", "p", "eps", "swap")
 
     def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None,
                  reduction="mean"):  # fmt: skip
@@ -102,21 +84,14 @@ class TripletMarginLoss(_Loss):
             )
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
-    def forward(self, anchor, positive, negative):
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
-
 
 class TripletMarginWithDistanceLoss(_Loss):
     """The triplet loss of any distance."""
+
+    _function, _options = (
+        "triplet_margin_with_distance_loss",
+        ("distance_function", "margin", "swap"),
+    )
 
     def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
         super().__init__(reduction=reduction)
@@ -127,14 +102,3 @@ class TripletMarginWithDistanceLoss(_Loss):
             )
         self.distance_function = distance_function or F.pairwise_distance
         self.margin, self.swap = margin, swap
-
-    def forward(self, anchor, positive, negative):
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )

@@ -38,21 +38,11 @@ def register_module_forward_pre_hook(hook):
 
 
 _FRESH = (
-    "_parameters",
-    "_buffers",
-    "_modules",
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_backward_hooks",
-    "_forward_hooks_with_kwargs",
-    "_forward_pre_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-    "_backward_pre_hooks",
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-)
+    "_parameters _buffers _modules _forward_hooks _forward_pre_hooks _backward_hooks "
+    "_forward_hooks_with_kwargs _forward_pre_hooks_with_kwargs _forward_hooks_always_called "
+    "_backward_pre_hooks _state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks "
+    "_load_state_dict_post_hooks"
+).split()
 
 
 def _forward_unimplemented(self, *input):

@@ -88,13 +88,8 @@ class TransformerEncoderLayer(_Layer):
                  layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, device=None,
                  dtype=None):  # fmt: skip
         super().__init__()
-        options = (
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-            {"device": device, "dtype": dtype},
-        )
+        kind = {"device": device, "dtype": dtype}
+        options = (layer_norm_eps, batch_first, norm_first, bias, kind)
         self._build(("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, options)
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
@@ -117,13 +112,8 @@ class TransformerDecoderLayer(_Layer):
                  layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, device=None,
                  dtype=None):  # fmt: skip
         super().__init__()
-        options = (
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-            {"device": device, "dtype": dtype},
-        )
+        kind = {"device": device, "dtype": dtype}
+        options = (layer_norm_eps, batch_first, norm_first, bias, kind)
         names = ("self_attn", "multihead_attn")
         self._build(names, d_model, nhead, dim_feedforward, dropout, activation, options)
 
