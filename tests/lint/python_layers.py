@@ -58,13 +58,16 @@ def absolute(module: str, node: ast.ImportFrom) -> str | None:
 
 
 def tables(tree: ast.Module, module: str) -> Iterator[tuple[str, int]]:
-    """The modules that a `_LAZY` table names as its keys."""
+    """The modules that a `_LAZY` table names as its keys, and those whose names `_PARTS` splits."""
     folder = module.split(".")[:-1]
     for node in tree.body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_LAZY":
             for key in node.value.keys:
                 if isinstance(key, ast.Constant):
                     yield ".".join([*folder, key.value]), key.lineno
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_PARTS":
+            for name in node.value.func.value.value.split():
+                yield ".".join([*folder, name]), node.lineno
 
 
 def imports(text: str, module: str, known: set[str]) -> Iterator[tuple[str, int]]:

@@ -180,14 +180,10 @@ def _convert(name, position, parameter, kind, enum, value, keep):
     """C arguments for one value; `keep` holds temporaries until the call is over."""
     nullable = kind.endswith("?")
     kind = kind.rstrip("?")
-    if value is None and (nullable or kind in ("dtype", "device")):
-        return (
-            [_NULL, 0]
-            if kind in ("ints", "doubles", "tensors", "strings")
-            else [enum or 0]
-            if kind in ("dtype", "device")
-            else [_NULL]
-        )
+    if value is None and kind in ("dtype", "device"):
+        return [enum or 0]
+    if value is None and nullable:
+        return [_NULL, 0] if kind in ("ints", "doubles", "tensors", "strings") else [_NULL]
     try:
         if kind == "tensor":
             found = value if hasattr(value, "_h") else _number(value)
@@ -254,9 +250,7 @@ def _slow(function, name, parameters, values, *rest):
     alone = sum(kind == "tensor" for _, kind, *_ in by_name.values()) == 1
     for position, (row, value) in enumerate(zip(by_name.values(), values)):
         parameter, kind, enum, _ = row
-        if (
-            type(value) is object
-        ):  # the generated modules' marker for an argument that was not given
+        if type(value) is object:  # the generated modules' marker of what was not given
             raise TypeError(f"{name}() missing required argument: '{parameter}'")
         if alone and kind == "tensor" and position == 0 and not hasattr(value, "_h"):
             raise _mismatch(name, position, parameter, "Tensor", value)
@@ -428,16 +422,7 @@ def _overloaded(name, *options):
 
 
 def _shown(parameters):
-    names = {
-        "tensor": "Tensor",
-        "tensors": "tuple of Tensors",
-        "ints": "tuple of ints",
-        "double": "float",
-        "dtype": "torch.dtype",
-        "device": "torch.device",
-        "enum": "str",
-        "string": "str",
-    }
+    names = {**_WANTED, "double": "float"}
     parts, starred = [], False
     for parameter, kind, _, flags in parameters:
         if "k" in flags and not starred:

@@ -25,10 +25,8 @@ def get(tensor, index):
     if index.__class__ is int:
         h = _fast.flam_select(_checked(tensor, index), 0, index)
     else:
-        kinds, bounds, tensors, kept = _items(index)
-        h = _blocking.flam_index(
-            tensor._h, kinds, len(kinds), bounds, len(bounds), tensors or _NULL, len(tensors)
-        )
+        items, kept = _items(index)
+        h = _blocking.flam_index(tensor._h, *items)
     if not h:
         _raise()
     t = _new(Tensor)
@@ -44,18 +42,8 @@ def put(tensor, index, value, accumulate=False):
         value = value if value.dtype is tensor.dtype else value.to(dtype=tensor.dtype)
     else:
         value = as_tensor(value, dtype=tensor.dtype, device=tensor.device)
-    kinds, bounds, tensors, kept = _items(index)
-    h = _blocking.flam_index_put_(
-        tensor._h,
-        kinds,
-        len(kinds),
-        bounds,
-        len(bounds),
-        tensors or _NULL,
-        len(tensors),
-        value._h,
-        accumulate,
-    )
+    items, kept = _items(index)
+    h = _blocking.flam_index_put_(tensor._h, *items, value._h, accumulate)
     if not h:
         _raise()
 
@@ -91,7 +79,7 @@ def _is_tuple_like(index):
 
 
 def _items(index):
-    """(kinds, bounds, tensor handles, what keeps those alive) of an index."""
+    """What C takes for an index (kinds, bounds and tensors), and what keeps its tensors alive."""
     kinds, bounds, tensors, kept = [], [], [], []
     for part in index if isinstance(index, tuple) or _is_tuple_like(index) else (index,):
         numbers = (0, 0, 0)
@@ -115,7 +103,8 @@ def _items(index):
                 tensors.append(found._h)
         kinds.append(kind)
         bounds += numbers
-    return kinds, bounds, tensors, kept
+    items = (kinds, len(kinds), bounds, len(bounds), tensors or _NULL, len(tensors))
+    return items, kept
 
 
 def _bounds(part):

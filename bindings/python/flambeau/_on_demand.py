@@ -4,13 +4,14 @@ the import stays short, where a table says which module has each."""
 import importlib
 
 
-def own(*modules):
-    """What the modules define for others: their functions and classes, by name."""
+def own(*modules, only=None):
+    """What the modules define for others, or of it `only` these names: functions and classes."""
     return {
         name: value
         for module in modules
         for name, value in vars(module).items()
         if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+        if only is None or name in only
     }
 
 

@@ -14,18 +14,9 @@ def set_printoptions(
     precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
 ):
     """Sets how tensors print; `profile` is "default", "short" or "full", the others override it."""
-    values = dict(
-        zip(
-            ("precision", "threshold", "edgeitems", "linewidth"),
-            _PROFILES[profile] if profile else (),
-        )
-    )
-    given = {
-        "precision": precision,
-        "threshold": threshold,
-        "edgeitems": edgeitems,
-        "linewidth": linewidth,
-    }
+    names = "precision", "threshold", "edgeitems", "linewidth"
+    values = dict(zip(names, _PROFILES[profile] if profile else ()))
+    given = dict(zip(names, (precision, threshold, edgeitems, linewidth)))
     values.update((name, value) for name, value in given.items() if value is not None)
     for name, value in values.items():
         setattr(_options, name, _NEVER_SUMMARISE if value == math.inf else int(value))

@@ -13,20 +13,6 @@ from ._on_demand import loader as _loader
 from ._on_demand import own as _own
 from ._printing import set_printoptions
 from ._tensor import Tensor
-from ._types import (
-    Size,
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    device,
-    dtype,
-    finfo,
-    iinfo,
-    layout,
-    memory_format,
-    preserve_format,
-    strided,
-)
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -37,6 +23,10 @@ from .autograd import (
 )
 
 newaxis = None
+_TYPES = (
+    "Size channels_last channels_last_3d contiguous_format device dtype finfo iinfo layout "
+    "memory_format preserve_format strided"
+).split()
 _ERRORS = (
     "DeviceError DeviceMismatchError DtypeError Error FileError HostMemoryError "
     "InvalidArgumentError LibraryError OutOfMemoryError OutOfRangeError ShapeError UnsupportedError"
@@ -46,6 +36,7 @@ globals().update(
     {
         **_ops.TORCH,
         **_own(_functions),
+        **_own(_types, only=_TYPES),
         **{name: getattr(_errors, name) for name in _ERRORS},
         **_types.NAMES,
         **_tensor_types.CPU,

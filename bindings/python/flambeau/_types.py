@@ -12,25 +12,13 @@ from ._errors import UnsupportedError
 class dtype:
     """Element type of a tensor."""
 
-    __slots__ = (
-        "_name",
-        "_code",
-        "itemsize",
-        "is_floating_point",
-        "is_signed",
-        "_numpy",
-        "_letter",
-    )
+    __slots__ = "_name _code itemsize is_floating_point is_signed _numpy _letter".split()
     is_complex = False
 
     def __init__(self, name, code, itemsize, floating, signed, numpy, letter):
         self._name, self._code, self.itemsize = name, code, itemsize
-        self.is_floating_point, self.is_signed, self._numpy, self._letter = (
-            floating,
-            signed,
-            numpy,
-            letter,
-        )
+        self.is_floating_point, self.is_signed = floating, signed
+        self._numpy, self._letter = numpy, letter
 
     def __repr__(self):
         return "torch." + self._name

@@ -10,14 +10,7 @@ from ._types import finfo
 
 __all__ = [
     *_ops.LINALG,
-    "LinAlgError",
-    "diagonal",
-    "eig",
-    "eigvals",
-    "matmul",
-    "tensorinv",
-    "tensorsolve",
-    "vander",
+    *"LinAlgError diagonal eig eigvals matmul tensorinv tensorsolve vander".split(),
 ]
 globals().update(_ops.LINALG)
 matmul = _ops.TORCH["matmul"]

@@ -148,14 +148,8 @@ def randint_like(
 ):
     """Uniform integers in the shape of a tensor."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(
-        low,
-        high,
-        input.shape,
-        dtype=dtype or input.dtype,
-        device=device or input.device,
-        requires_grad=requires_grad,
-    )
+    like = {"dtype": dtype or input.dtype, "device": device or input.device}
+    return randint(low, high, input.shape, requires_grad=requires_grad, **like)
 
 
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None,

@@ -13,6 +13,7 @@ import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 
+from ._deprecated.tensor_types import DTYPE_NAMES
 from ._exchange import raw_bytes
 from ._factory import from_bytes
 from ._storage import TypedStorage
@@ -20,18 +21,7 @@ from ._tensor import Tensor
 from ._types import DTYPES, Size, dtype
 from ._types import device as device_type
 
-_STORAGES = {
-    "float32": "FloatStorage",
-    "float64": "DoubleStorage",
-    "float16": "HalfStorage",
-    "bfloat16": "BFloat16Storage",
-    "int64": "LongStorage",
-    "int32": "IntStorage",
-    "int16": "ShortStorage",
-    "int8": "CharStorage",
-    "uint8": "ByteStorage",
-    "bool": "BoolStorage",
-}
+_STORAGES = {dtype: name.replace("Tensor", "Storage") for name, dtype in DTYPE_NAMES.items()}
 
 
 # ---- writing

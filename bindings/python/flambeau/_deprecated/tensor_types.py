@@ -6,19 +6,12 @@ from .._tensor import Tensor
 from .._types import NAMES
 from .._types import dtype as dtype_type
 
-_TYPES = {
-    "FloatTensor": "float32",
-    "DoubleTensor": "float64",
-    "HalfTensor": "float16",
-    "BFloat16Tensor": "bfloat16",
-    "LongTensor": "int64",
-    "IntTensor": "int32",
-    "ShortTensor": "int16",
-    "CharTensor": "int8",
-    "ByteTensor": "uint8",
-    "BoolTensor": "bool",
+DTYPE_NAMES = {
+    **{"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16"},
+    **{"BFloat16Tensor": "bfloat16", "LongTensor": "int64", "IntTensor": "int32"},
+    **{"ShortTensor": "int16", "CharTensor": "int8", "ByteTensor": "uint8", "BoolTensor": "bool"},
 }
-_TYPE_OF = {NAMES[d]: t for t, d in _TYPES.items()}
+_TYPE_OF = {NAMES[d]: t for t, d in DTYPE_NAMES.items()}
 
 
 class _TensorType(type):
@@ -40,12 +33,12 @@ class _TensorType(type):
 
 def _make(name, module, device):
     return _TensorType(
-        name, (), {"__module__": module, "dtype": NAMES[_TYPES[name]], "device": device}
+        name, (), {"__module__": module, "dtype": NAMES[DTYPE_NAMES[name]], "device": device}
     )
 
 
-CPU = {name: _make(name, "torch", "cpu") for name in _TYPES}
-CUDA = {name: _make(name, "torch.cuda", "cuda") for name in _TYPES}
+CPU = {name: _make(name, "torch", "cpu") for name in DTYPE_NAMES}
+CUDA = {name: _make(name, "torch.cuda", "cuda") for name in DTYPE_NAMES}
 
 
 def type_name(tensor):
@@ -61,10 +54,10 @@ def dtype_of(wanted, tensor):
     if isinstance(wanted, _TensorType):
         return wanted.device, wanted.dtype
     parts = wanted.split(".") if isinstance(wanted, str) else [""]
-    if parts[-1] not in _TYPES:
+    if parts[-1] not in DTYPE_NAMES:
         raise ValueError(f"invalid type: {wanted!r}")
 
-    return parts[1] if len(parts) == 3 else "cpu", NAMES[_TYPES[parts[-1]]]
+    return parts[1] if len(parts) == 3 else "cpu", NAMES[DTYPE_NAMES[parts[-1]]]
 
 
 def _type(self, dtype=None, non_blocking=False):

@@ -339,6 +339,7 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
                   masked=False):  # fmt: skip
     """`gradcheck` of the gradients of `func`, in its inputs and in `grad_outputs`, which are random
     unless given."""
+    given = locals()
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError(
             "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
@@ -363,22 +364,15 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
         )
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(
-        slopes,
-        inputs + grads,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        fast_mode=fast_mode,
-        masked=masked,
-    )
+    options = {
+        name: given[name]
+        for name in (
+            "eps atol rtol raise_exception nondet_tol check_undefined_grad check_grad_dtypes "
+            "check_batched_grad fast_mode masked"
+        ).split()
+    }
+    ways = {"check_forward_ad": check_fwd_over_rev, "check_backward_ad": check_rev_over_rev}
+    return gradcheck(slopes, inputs + grads, **options, **ways)
 
 
 class _CallableModule(types.ModuleType):

@@ -100,11 +100,9 @@ class device:
     """Makes a GPU the current one for a `with` block."""
 
     def __init__(self, device):
-        self.idx = (
-            -1
-            if device is None
-            else (device if isinstance(device, int) else _numbered(device).index)
-        )
+        if device is not None and not isinstance(device, int):
+            device = _numbered(device).index
+        self.idx = -1 if device is None else device
         self._scopes = []
 
     def __enter__(self):

@@ -1,52 +1,21 @@
 """Probability distributions over tensors of parameters: samples, reparameterised samples,
 log-probabilities, entropies and divergences."""
+# ruff: noqa: F405
 
+import importlib as _importlib
 import sys as _sys
 
-from . import (
-    bernoulli,
-    categorical,
-    constraints,
-    continuous_bernoulli,
-    counts,
-    exp_family,
-    fisher_snedecor,
-    gamma,
-    kl,
-    location_scale,
-    positive,
-    powers,
-    relaxed,
-    transforms,
-)
-from .bernoulli import Bernoulli, Geometric
-from .categorical import Categorical, OneHotCategorical, OneHotCategoricalStraightThrough
-from .constraint_registry import biject_to, transform_to
-from .continuous_bernoulli import ContinuousBernoulli
-from .counts import Binomial, Multinomial, NegativeBinomial, Poisson
-from .distribution import Distribution
-from .exp_family import ExponentialFamily
-from .fisher_snedecor import FisherSnedecor
-from .gamma import Beta, Chi2, Dirichlet, Gamma, StudentT
-from .generalized_pareto import GeneralizedPareto
-from .independent import Independent
-from .kl import kl_divergence, register_kl
-from .lkj_cholesky import LKJCholesky
-from .location_scale import Cauchy, Gumbel, Laplace, Normal
-from .logistic_normal import LogisticNormal
-from .lowrank_multivariate_normal import LowRankMultivariateNormal
-from .mixture_same_family import MixtureSameFamily
-from .multivariate_normal import MultivariateNormal
-from .positive import Exponential, HalfCauchy, HalfNormal, LogNormal
-from .powers import InverseGamma, Kumaraswamy, Pareto, Weibull
-from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
-from .transformed_distribution import TransformedDistribution
+from .._on_demand import own as _own
 from .transforms import *  # noqa: F403
-from .uniform import Uniform
-from .von_mises import VonMises
-from .wishart import Wishart
 
-from . import kl_mixed as _pairs  # isort: skip  # every distribution is there by now
+_PARTS = (
+    "bernoulli categorical constraint_registry constraints continuous_bernoulli counts "
+    "distribution exp_family fisher_snedecor gamma generalized_pareto independent kl lkj_cholesky "
+    "location_scale logistic_normal lowrank_multivariate_normal mixture_same_family "
+    "multivariate_normal positive powers relaxed transformed_distribution transforms uniform "
+    "von_mises wishart kl_mixed"
+).split()
+_modules = [_importlib.import_module("." + name, __name__) for name in _PARTS]
 
 __all__ = (
     "Bernoulli Beta Binomial Categorical Cauchy Chi2 ContinuousBernoulli Dirichlet Distribution "
@@ -57,6 +26,7 @@ __all__ = (
     "RelaxedBernoulli RelaxedOneHotCategorical StudentT TransformedDistribution Uniform VonMises "
     "Weibull Wishart biject_to constraints kl_divergence register_kl transform_to"
 ).split()
+globals().update(_own(*_modules, only=__all__))
 __all__ += transforms.__all__
 
 # torch has a module per distribution; here they are other names of those that hold them.

@@ -16,18 +16,13 @@ from .spawn import (
     start_processes,
 )
 
-__all__ = [
-    *_standard.__all__,
-    "ProcessContext",
-    "ProcessExitedException",
-    "ProcessRaisedException",
-    "SpawnContext",
-    "get_all_sharing_strategies",
-    "get_sharing_strategy",
-    "set_sharing_strategy",
-    "spawn",
-    "start_processes",
-]
+__all__ = (
+    _standard.__all__
+    + (
+        "ProcessContext ProcessExitedException ProcessRaisedException SpawnContext "
+        "get_all_sharing_strategies get_sharing_strategy set_sharing_strategy spawn start_processes"
+    ).split()
+)
 
 reductions.register()
 

@@ -6,21 +6,13 @@ from . import functional, init, modules, parameter
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = [
-    *modules.__all__,
-    "Buffer",
-    "Parameter",
-    "UninitializedBuffer",
-    "UninitializedParameter",
-    "functional",
-    "init",
-    "modules",
-    "parameter",
-    "DataParallel",
-    "LinearCrossEntropyOptions",
-    "parallel",
-    "utils",
-]
+__all__ = (
+    modules.__all__
+    + (
+        "Buffer Parameter UninitializedBuffer UninitializedParameter functional init modules parameter "
+        "DataParallel LinearCrossEntropyOptions parallel utils"
+    ).split()
+)
 
 
 _LAZY = {"_linear_cross_entropy_options": "LinearCrossEntropyOptions", "parallel": "DataParallel"}

@@ -23,28 +23,13 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
             "method `generate_square_subsequent_mask` to create this mask."
         )
-    separate = use_separate_proj_weight
+    apart, whole = (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_weight
+    apart, whole = (apart, None) if use_separate_proj_weight else ((None,) * 3, whole)
     call = api.multi_head_attention_weights if need_weights else api.multi_head_attention
     result = call(
-        query,
-        key,
-        value,
-        num_heads,
-        None if separate else in_proj_weight,
-        in_proj_bias,
-        q_proj_weight if separate else None,
-        k_proj_weight if separate else None,
-        v_proj_weight if separate else None,
-        bias_k,
-        bias_v,
-        out_proj_weight,
-        out_proj_bias,
-        key_padding_mask,
-        attn_mask,
-        dropout_p,
-        training,
-        add_zero_attn,
-        False,
+        *(query, key, value, num_heads, whole, in_proj_bias, *apart, bias_k, bias_v),
+        *(out_proj_weight, out_proj_bias, key_padding_mask, attn_mask, dropout_p, training),
+        *(add_zero_attn, False),
     )
     if not need_weights:
         return result, None

@@ -34,18 +34,12 @@ def _initialiser(function):
     return initialise
 
 
+_CONVOLUTIONS = {f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)}
+
+
 def calculate_gain(nonlinearity, param=None):
     """The factor that keeps the scale of activations across a non-linearity."""
-    if nonlinearity in (
-        "linear",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "conv_transpose1d",
-        "conv_transpose2d",
-        "conv_transpose3d",
-        "sigmoid",
-    ):
+    if nonlinearity in ("linear", "sigmoid") or nonlinearity in _CONVOLUTIONS:
         return 1
     if nonlinearity == "tanh":
         return 5.0 / 3

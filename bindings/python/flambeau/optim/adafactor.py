@@ -4,6 +4,7 @@ bounds the relative step, and epsilon stands where torch puts it."""
 
 from .._tensor import Tensor
 from .._torch import finfo, float64
+from ._rule import arguments
 from ._state import cell
 from .optimizer import Optimizer, zeros_like
 
@@ -13,6 +14,7 @@ class Adafactor(Optimizer):
 
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0,
                  *, foreach=None, maximize=False):  # fmt: skip
+        options = arguments(locals())
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for ok, text, value in (
@@ -25,16 +27,7 @@ class Adafactor(Optimizer):
         ):
             if not ok:
                 raise ValueError(f"{text} but is: {value}")
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
+        super().__init__(options.pop("params"), options)
 
     def _update(self, group, params, grads):
         lr, (eps1, eps2) = float(group["lr"]), group["eps"]

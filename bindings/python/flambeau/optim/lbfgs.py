@@ -10,6 +10,7 @@ from .._gen import api
 from .._tensor import Tensor
 from .._torch import float64, tensor
 from ..autograd import no_grad
+from ._rule import arguments
 from .optimizer import Optimizer, check_lr
 
 _COUNTS, _NUMBERS = ("func_evals", "n_iter"), ("t", "H_diag", "prev_loss")
@@ -27,17 +28,8 @@ class LBFGS(Optimizer):
         check_lr(lr)
         if max_eval is None:
             max_eval = max_iter * 5 // 4
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
+        options = arguments(locals())
+        super().__init__(options.pop("params"), options)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 

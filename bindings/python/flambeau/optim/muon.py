@@ -7,6 +7,7 @@ import math
 
 from .._tensor import Tensor
 from .._torch import addmm, bfloat16
+from ._rule import arguments
 from .optimizer import Optimizer, zeros_like
 
 _ADJUSTMENTS = {
@@ -23,6 +24,7 @@ class Muon(Optimizer):
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True,
                  ns_coefficients=(3.4445, -4.7750, 2.0315), eps=1e-7, ns_steps=5,
                  adjust_lr_fn=None):  # fmt: skip
+        options = arguments(locals())
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for name, value in (
@@ -37,17 +39,7 @@ class Muon(Optimizer):
                 f"Adjust learning rate function {adjust_lr_fn} is not supported; there are "
                 + ", ".join(_ADJUSTMENTS)
             )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, defaults)
+        super().__init__(options.pop("params"), options)
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:

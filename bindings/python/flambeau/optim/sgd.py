@@ -39,17 +39,6 @@ class SGD(RuleOptimizer):
                 return None
 
     def _step(self, group, params, grads, buffers, first):
-        run(
-            self,
-            _fast.flam_sgd_step,
-            params,
-            grads,
-            (buffers,),
-            float(group["lr"]),
-            group["momentum"],
-            group["dampening"],
-            group["weight_decay"],
-            group["nesterov"],
-            group["maximize"],
-            first,
-        )
+        names = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
+        numbers = (float(group["lr"]), *(group[name] for name in names), first)
+        run(self, _fast.flam_sgd_step, params, grads, (buffers,), *numbers)

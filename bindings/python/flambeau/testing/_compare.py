@@ -53,16 +53,8 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
         loose = {NAMES["float16"]: (1e-3, 1e-3), NAMES["float32"]: (1e-4, 1e-5)}
         loose[_FLOAT64] = (1e-5, 1e-8)
         rtol, atol = loose.get(actual.dtype, _TOLERANCES.get(actual.dtype, (0.0, 0.0)))
-    assert_close(
-        actual,
-        expected,
-        rtol=rtol,
-        atol=atol,
-        equal_nan=equal_nan,
-        check_device=True,
-        check_dtype=False,
-        msg=msg or None,
-    )
+    how = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan, "msg": msg or None}
+    assert_close(actual, expected, check_device=True, check_dtype=False, **how)
 
 
 def _is_number(value):

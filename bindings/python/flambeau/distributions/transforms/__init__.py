@@ -1,31 +1,8 @@
 """Invertible functions with the logarithms of their Jacobians' determinants."""
 
-from .base import (
-    ComposeTransform,
-    IndependentTransform,
-    Transform,
-    _InverseTransform,  # noqa: F401: packages look for it here
-    identity_transform,
-)
-from .elementwise import (
-    AbsTransform,
-    AffineTransform,
-    CumulativeDistributionTransform,
-    ExpTransform,
-    PowerTransform,
-    SigmoidTransform,
-    SoftplusTransform,
-    TanhTransform,
-)
-from .joined import CatTransform, StackTransform
-from .vectors import (
-    CorrCholeskyTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    ReshapeTransform,
-    SoftmaxTransform,
-    StickBreakingTransform,
-)
+from ..._on_demand import own as _own
+from . import base, elementwise, joined, vectors
+from .base import _InverseTransform  # noqa: F401: packages look for it here
 
 __all__ = (
     "AbsTransform AffineTransform CatTransform ComposeTransform CorrCholeskyTransform "
@@ -34,3 +11,4 @@ __all__ = (
     "SoftplusTransform StackTransform StickBreakingTransform TanhTransform Transform "
     "identity_transform"
 ).split()
+globals().update(_own(base, elementwise, joined, vectors, only=__all__))

@@ -17,7 +17,7 @@ def _tuple(value, n):
 
 
 class _ConvNd(Module):
-    _n = 2
+    _n, _name = 2, "conv2d"
     _transposed = False
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1,
@@ -56,6 +56,9 @@ class _ConvNd(Module):
             "bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
         )
         self.reset_parameters()
+
+    def _function(self, *args):
+        return getattr(F, self._name)(*args)
 
     def reset_parameters(self):
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
@@ -115,33 +118,13 @@ class _ConvTranspose(_ConvNd):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0,
                  output_padding=0, groups=1, bias=True, dilation=1, padding_mode="zeros",
                  device=None, dtype=None):  # fmt: skip
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-            output_padding,
-        )
+        rest = (groups, bias, padding_mode, device, dtype, output_padding)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, *rest)
 
     def forward(self, input, output_size=None):
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
-        return self._function(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            extra,
-            self.groups,
-            self.dilation,
-        )
+        where = (self.stride, self.padding, extra, self.groups, self.dilation)
+        return self._function(input, self.weight, self.bias, *where)
 
     def _extra(self, input, output_size):
         sizes = tuple(output_size)[-self._n :]
@@ -158,51 +141,20 @@ class _ConvTranspose(_ConvNd):
         return tuple(size - m for size, m in zip(sizes, least))
 
 
-class Conv1d(_ConvNd):
-    """Convolution over [N, C, L]."""
-
-    _n = 1
-
-    def _function(self, *args):
-        return F.conv1d(*args)
-
-
-class Conv2d(_ConvNd):
-    """Convolution over [N, C, H, W]."""
-
-    def _function(self, *args):
-        return F.conv2d(*args)
+def _family(base, name, function, text):
+    """The classes over one to three dimensions."""
+    made = {}
+    for n in (1, 2, 3):
+        members = {"_n": n, "_name": f"{function}{n}d"}
+        doc = f"{text} over [N, C, {', '.join('DHW'[3 - n :]) if n > 1 else 'L'}]."
+        members.update(__module__=__name__, __doc__=doc)
+        made[f"{name}{n}d"] = type(f"{name}{n}d", (base,), members)
+    return made
 
 
-class Conv3d(_ConvNd):
-    """Convolution over [N, C, D, H, W]."""
-
-    _n = 3
-
-    def _function(self, *args):
-        return F.conv3d(*args)
-
-
-class ConvTranspose1d(_ConvTranspose):
-    """Transposed convolution over [N, C, L]."""
-
-    _n = 1
-
-    def _function(self, *args):
-        return F.conv_transpose1d(*args)
-
-
-class ConvTranspose2d(_ConvTranspose):
-    """Transposed convolution over [N, C, H, W]."""
-
-    def _function(self, *args):
-        return F.conv_transpose2d(*args)
-
-
-class ConvTranspose3d(_ConvTranspose):
-    """Transposed convolution over [N, C, D, H, W]."""
-
-    _n = 3
-
-    def _function(self, *args):
-        return F.conv_transpose3d(*args)
+globals().update(
+    {
+        **_family(_ConvNd, "Conv", "conv", "Convolution"),
+        **_family(_ConvTranspose, "ConvTranspose", "conv_transpose", "Transposed convolution"),
+    }
+)

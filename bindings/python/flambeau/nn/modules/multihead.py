@@ -71,30 +71,17 @@ class MultiheadAttention(Module):
         swapped = self.batch_first and query.dim() == 3
         if swapped:
             query, key, value = _swapped(query, key, value)
+        packed = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v)
+        apart = {n: getattr(self, n) for n in ("q_proj_weight", "k_proj_weight", "v_proj_weight")}
+        out = (self.out_proj.weight, self.out_proj.bias)
         output, weights = F.multi_head_attention_forward(
-            query,
-            key,
-            value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            training=self.training,
-            key_padding_mask=_as_mask(key_padding_mask, query),
-            need_weights=need_weights,
+            *(query, key, value, self.embed_dim, self.num_heads, *packed, self.add_zero_attn),
+            *(self.dropout, *out, self.training, _as_mask(key_padding_mask, query), need_weights),
             attn_mask=_as_mask(attn_mask, query),
             use_separate_proj_weight=not self._qkv_same_embed_dim,
-            q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight,
-            v_proj_weight=self.v_proj_weight,
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
+            **apart,
         )
         return output.transpose(0, 1) if swapped else output, weights
 

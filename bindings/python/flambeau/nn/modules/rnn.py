@@ -121,18 +121,10 @@ class RNNBase(Module):
             self._check_states(hx, batched, n)
             if packed:
                 hx = self._order(hx, input.sorted_indices)
-        output, *last = getattr(_ops, f"_{self.mode.lower()}")(
-            data,
-            hx,
-            self._flat_weights,
-            self.bias,
-            self.num_layers,
-            self.dropout,
-            self.training,
-            self.bidirectional,
-            self.batch_first and not packed,
-            batch_sizes,
-        )
+        how = (self.num_layers, self.dropout, self.training, self.bidirectional)
+        first = self.batch_first and not packed
+        run = getattr(_ops, f"_{self.mode.lower()}")
+        output, *last = run(data, hx, self._flat_weights, self.bias, *how, first, batch_sizes)
         last = tuple(last) if len(last) > 1 else last[0]
         if packed:
             output = PackedSequence(

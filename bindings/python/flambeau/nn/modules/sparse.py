@@ -67,28 +67,12 @@ class Embedding(_Table):
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
-        return cls(
-            rows,
-            columns,
-            padding_idx,
-            max_norm,
-            norm_type,
-            scale_grad_by_freq,
-            sparse,
-            _weight=embeddings,
-            _freeze=freeze,
-        )
+        options = (padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+        return cls(rows, columns, *options, _weight=embeddings, _freeze=freeze)
 
     def forward(self, input):
-        return F.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
-        )
+        norm = (self.max_norm, self.norm_type, self.scale_grad_by_freq)
+        return F.embedding(input, self.weight, self.padding_idx, *norm, self.sparse)
 
     def extra_repr(self):
         parts = self._shown()
@@ -114,35 +98,16 @@ class EmbeddingBag(_Table):
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
-        bag = cls(
-            rows,
-            columns,
-            max_norm,
-            norm_type,
-            scale_grad_by_freq,
-            mode,
-            sparse,
-            embeddings,
-            include_last_offset,
-            padding_idx,
-        )
+        options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse)
+        bag = cls(rows, columns, *options, embeddings, include_last_offset, padding_idx)
         bag.weight.requires_grad = not freeze
         return bag
 
     def forward(self, input, offsets=None, per_sample_weights=None):
-        return F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+        norm = (self.max_norm, self.norm_type, self.scale_grad_by_freq)
+        how = (self.mode, self.sparse, per_sample_weights)
+        ends = (self.include_last_offset, self.padding_idx)
+        return F.embedding_bag(input, self.weight, offsets, *norm, *how, *ends)
 
     def extra_repr(self):
         parts = [*self._shown(), f"mode={self.mode!r}"]

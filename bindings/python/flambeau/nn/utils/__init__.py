@@ -1,24 +1,20 @@
 """Helpers over parameters: clipping gradients, one vector for all, weights computed from others."""
 
-from . import parametrizations, parametrize, prune, rnn, stateless
-from .clip_grad import (
-    clip_grad_norm,
-    clip_grad_norm_,
-    clip_grad_value_,
-    clip_grads_with_norm_,
-    get_total_norm,
+from ..._on_demand import own as _own
+from . import (
+    clip_grad,
+    convert_parameters,
+    fusion,
+    init,
+    memory_format,
+    parametrizations,
+    parametrize,
+    prune,
+    rnn,
+    spectral_norm,
+    stateless,
+    weight_norm,
 )
-from .convert_parameters import parameters_to_vector, vector_to_parameters
-from .fusion import (
-    fuse_conv_bn_eval,
-    fuse_conv_bn_weights,
-    fuse_linear_bn_eval,
-    fuse_linear_bn_weights,
-)
-from .init import skip_init
-from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
-from .spectral_norm import remove_spectral_norm, spectral_norm
-from .weight_norm import remove_weight_norm, weight_norm
 
 __all__ = (
     "clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ "
@@ -27,3 +23,5 @@ __all__ = (
     "parameters_to_vector parametrizations parametrize prune remove_spectral_norm "
     "remove_weight_norm rnn skip_init spectral_norm stateless vector_to_parameters weight_norm"
 ).split()
+_parts = clip_grad, convert_parameters, fusion, init, memory_format, spectral_norm, weight_norm
+globals().update(_own(*_parts, only=__all__))

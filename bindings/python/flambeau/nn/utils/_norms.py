@@ -24,3 +24,19 @@ def grown(u, v, matrix, times, eps):
     for _ in range(times):
         u.copy_(unit(matrix.mv(v), eps))
         v.copy_(unit(matrix.t().mv(u), eps))
+
+
+def removed(module, kind, name, what):
+    """Takes the hook of a kind for a parameter off again."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"{what} of '{name}' not found in {module}")
+
+
+def check_only(module, kind, name, what):
+    """Refuses a second hook of a kind for one parameter."""
+    if any(isinstance(h, kind) and h.name == name for h in module._forward_pre_hooks.values()):
+        raise RuntimeError(f"Cannot register two {what} hooks on the same parameter {name}")

@@ -4,7 +4,7 @@ Source: Salimans and Kingma, 2016, arXiv 1602.07868."""
 import warnings
 
 from ..parameter import Parameter
-from ._norms import norm_except_dim, weight_of
+from ._norms import check_only, norm_except_dim, removed, weight_of
 
 
 class WeightNorm:
@@ -27,11 +27,7 @@ class WeightNorm:
             FutureWarning,
             stacklevel=3,
         )
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, WeightNorm) and hook.name == name:
-                raise RuntimeError(
-                    f"Cannot register two weight_norm hooks on the same parameter {name}"
-                )
+        check_only(module, WeightNorm, name, "weight_norm")
         hook = WeightNorm(name, dim)
         weight = getattr(module, name).detach()
         delattr(module, name)
@@ -61,9 +57,4 @@ def weight_norm(module, name="weight", dim=0):
 
 def remove_weight_norm(module, name="weight"):
     """Takes `weight_norm` off again."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    return removed(module, WeightNorm, name, "weight_norm")

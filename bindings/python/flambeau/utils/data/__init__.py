@@ -1,28 +1,7 @@
 """Data sets, samplers and the loader."""
 
-from . import _utils, distributed
-from ._collate import default_collate, default_convert
-from ._workers import get_worker_info
-from .dataloader import DataLoader
-from .dataset import (
-    ChainDataset,
-    ConcatDataset,
-    Dataset,
-    IterableDataset,
-    StackDataset,
-    Subset,
-    TensorDataset,
-    random_split,
-)
-from .distributed import DistributedSampler
-from .sampler import (
-    BatchSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
+from ..._on_demand import own as _own
+from . import _collate, _utils, _workers, dataloader, dataset, distributed, sampler
 
 __all__ = (
     "BatchSampler ChainDataset ConcatDataset DataLoader Dataset DistributedSampler "
@@ -30,3 +9,5 @@ __all__ = (
     "SubsetRandomSampler TensorDataset WeightedRandomSampler default_collate default_convert "
     "get_worker_info random_split"
 ).split()
+_parts = _collate, _workers, dataloader, dataset, distributed, sampler
+globals().update(_own(*_parts, only=__all__))
