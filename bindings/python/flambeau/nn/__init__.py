@@ -6,14 +6,10 @@ from . import functional, init, modules, parameter
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = (
-    modules.__all__
-    + (
-        "Buffer Parameter UninitializedBuffer UninitializedParameter functional init modules parameter "
-        "DataParallel LinearCrossEntropyOptions parallel utils"
-    ).split()
-)
-
-
+_OWN = (
+    "Buffer Parameter UninitializedBuffer UninitializedParameter functional init modules parameter "
+    "DataParallel LinearCrossEntropyOptions parallel utils"
+).split()
+__all__ = [*modules.__all__, *_OWN]
 _LAZY = {"_linear_cross_entropy_options": "LinearCrossEntropyOptions", "parallel": "DataParallel"}
 __getattr__ = _loader(globals(), _LAZY, "attention common_types grad parallel utils")

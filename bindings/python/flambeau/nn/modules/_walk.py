@@ -7,7 +7,6 @@ from ..._torch import empty_like, no_grad
 from ..._types import device as device_type
 from ..._types import dtype as dtype_type
 from ..parameter import is_lazy
-from ._mirror import sync
 
 
 def _parameters_of(module):
@@ -179,7 +178,6 @@ class WalkMixin:
                     if buffer is not None:
                         moved = fn(buffer)
                         module._buffers[name] = buffer.there(moved) if is_lazy(buffer) else moved
-                        sync(module, name)
         return self
 
     def to(self, *args, **kwargs):

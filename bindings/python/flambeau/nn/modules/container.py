@@ -10,7 +10,7 @@ from operator import index
 from ..._functions import typename
 from ..._tensor import Tensor
 from ..parameter import Parameter
-from ._mirror import sync
+from ._paths import tell
 from .module import Module, _indent
 
 
@@ -27,7 +27,7 @@ class _Indexed(Module):
         names = list(self._modules)
         self._modules = {str(i): m for i, m in enumerate(modules)}
         for name in dict.fromkeys([*names, *self._modules]):
-            sync(self, name)
+            tell(self, name)
 
     def __len__(self):
         return len(self._modules)
@@ -173,7 +173,7 @@ class ModuleDict(Module):
 
     def __delitem__(self, key):
         del self._modules[key]
-        sync(self, key)
+        tell(self, key)
 
     def __len__(self):
         return len(self._modules)

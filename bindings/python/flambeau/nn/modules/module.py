@@ -12,7 +12,7 @@ from ..._call import _fast
 from ..._tensor import Tensor
 from ...utils.hooks import RemovableHandle
 from ..parameter import Buffer, Parameter
-from ._mirror import KEY, mirror, sync
+from ._paths import KEY, handle_of, tell
 from ._state import StateMixin, _IncompatibleKeys  # noqa: F401: packages look for it here
 from ._walk import WalkMixin
 
@@ -90,7 +90,7 @@ class Module(StateMixin, WalkMixin):
         elif isinstance(value, Module):
             self._claim(name, "_modules", "assign module")
             state["_modules"][name] = value
-            sync(self, name)
+            tell(self, name)
         elif isinstance(value, Buffer):
             self._claim(name, "_buffers", "assign buffer")
             self.register_buffer(name, value, value.persistent)
@@ -101,7 +101,7 @@ class Module(StateMixin, WalkMixin):
                     "(torch.nn.Parameter or None expected)"
                 )
             state["_parameters"][name] = None
-            sync(self, name)
+            tell(self, name)
         elif "_modules" in state and name in state["_modules"]:
             if value is not None:
                 raise TypeError(
@@ -109,7 +109,7 @@ class Module(StateMixin, WalkMixin):
                     "(torch.nn.Module or None expected)"
                 )
             state["_modules"][name] = None
-            sync(self, name)
+            tell(self, name)
         elif "_buffers" in state and name in state["_buffers"]:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
@@ -117,7 +117,6 @@ class Module(StateMixin, WalkMixin):
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
             state["_buffers"][name] = value
-            sync(self, name)
         else:
             object.__setattr__(self, name, value)
 
@@ -137,7 +136,7 @@ class Module(StateMixin, WalkMixin):
             if name in state[group]:
                 del state[group][name]
                 state["_non_persistent_buffers_set"].discard(name)
-                sync(self, name)
+                tell(self, name)
                 return
         object.__delattr__(self, name)
 
@@ -152,7 +151,7 @@ class Module(StateMixin, WalkMixin):
         for name in _FRESH:
             self.__dict__.setdefault(name, {})
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
-        mirror(self)
+        handle_of(self)
 
     # ---- registration
 
@@ -171,7 +170,7 @@ class Module(StateMixin, WalkMixin):
                 "the value in the forward() method."
             )
         self._parameters[name] = param
-        sync(self, name)
+        tell(self, name)
 
     def register_buffer(self, name, tensor, persistent=True):
         """Adds a tensor to the module's state that is not learned."""
@@ -187,7 +186,7 @@ class Module(StateMixin, WalkMixin):
             if persistent
             else self._non_persistent_buffers_set.add
         )(name)
-        sync(self, name)
+        tell(self, name)
 
     def add_module(self, name, module):
         """Adds a child under `name`."""
@@ -195,7 +194,7 @@ class Module(StateMixin, WalkMixin):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name(name, "_modules", "module")
         self._modules[name] = module
-        sync(self, name)
+        tell(self, name)
 
     register_module = add_module
 
@@ -219,7 +218,7 @@ class Module(StateMixin, WalkMixin):
 
     def __call__(self, *args, **kwargs) -> Any:
         state = self.__dict__
-        scope = _push((state.get(KEY) or mirror(self))._h)  # memory reports name the module
+        scope = _push((state.get(KEY) or handle_of(self))._h)  # memory reports name the module
         try:
             if not (
                 state["_forward_hooks"]

@@ -4,7 +4,7 @@ of the original's, so that gradients arrive, summed, where the optimizer looks.
 A replica on the original's own device holds the original tensors: what it writes to buffers, such
 as running statistics, stays."""
 
-from ..modules._mirror import KEY
+from ..modules._paths import KEY
 from .scatter_gather import as_device
 
 

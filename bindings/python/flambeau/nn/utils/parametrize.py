@@ -11,7 +11,7 @@ from copy import deepcopy
 from ..._tensor import Tensor
 from ...autograd import no_grad
 from ..modules import Module, ModuleDict, ModuleList
-from ..modules._mirror import KEY, mirror
+from ..modules._paths import KEY, handle_of
 from ..parameter import Parameter
 
 _cache, _cache_depth = {}, 0
@@ -164,7 +164,7 @@ def _own_class(module):
         replica = memo[id(self)] = self.__new__(type(self))
         state = {name: value for name, value in self.__dict__.items() if name != KEY}
         replica.__dict__.update(deepcopy(state, memo))
-        mirror(replica)
+        handle_of(replica)
         return replica
 
     def refused(self):

@@ -1,0 +1,53 @@
+"""What the library is told of Python's modules, so that error texts and memory reports name them by
+path: which parameters and children each has, by name. Python's dictionaries are the tree; state
+dicts, moves, order and calls ask nothing else.
+
+Every Module has a `flam_module` without a forward, made when something is first registered; `tell`
+repeats one registration there. Two kinds of entry have no path and are left out: one whose name is
+no part of a path, and a child that holds the module it is registered with."""
+
+from ..._gen import api
+
+KEY = "_flam"
+
+
+def handle_of(module):
+    """The module's handle, made with all that is registered where there is none yet."""
+    state = module.__dict__
+    handle = state.get(KEY)
+    if handle is None:
+        handle = state[KEY] = api.module_new(type(module).__name__)
+        for name in (*state["_parameters"], *state["_modules"]):
+            _put(handle, module, name)
+    return handle
+
+
+def tell(module, name):
+    """Repeats what is now registered under `name`, a parameter, a child or neither."""
+    handle = handle_of(module)
+    if _is_part_of_a_path(name):
+        api.module_remove(handle, name)
+        _put(handle, module, name)
+
+
+def _put(handle, module, name):
+    parameter, child = module._parameters.get(name), module._modules.get(name)
+    if not _is_part_of_a_path(name):
+        return
+    if parameter is not None:
+        api.module_set_parameter(handle, name, parameter)
+    elif child is not None and not _holds(child, module, set()):
+        api.module_set_child(handle, name, handle_of(child))
+
+
+def _is_part_of_a_path(name):
+    return isinstance(name, str) and name != "" and "." not in name
+
+
+def _holds(module, wanted, seen):
+    """Whether a module is `wanted` or holds it."""
+    if module is wanted:
+        return True
+    seen.add(id(module))
+    children = (c for c in module._modules.values() if c is not None and id(c) not in seen)
+    return any(_holds(child, wanted, seen) for child in children)
