@@ -100,6 +100,19 @@ def _pointer(f: Function, name: str) -> str:
     return f"{f.result['type']}{star}(*{name})({_types(f)})"
 
 
+def _unloaded(api: Api) -> str:
+    """Which stand-in each function has in the table until the library is loaded."""
+    kinds = {"handle": "H", "borrowed": "H", "status": "S", "string": "T"}
+    entries = []
+    for f in api.functions:
+        status = f.result["kind"] == "value" and "`flam_status`" in f.doc["returns"]
+        number = "D" if f.result["type"] == "double" else "S" if status else "N"
+        entries.append(f"FLAM_{kinds.get(f.result['kind'], number)}_")
+    return " \\\n".join(
+        textwrap.wrap(", ".join(entries), 96, initial_indent="  ", subsequent_indent="  ")
+    )
+
+
 def _load(api: Api) -> str:
     template = (pathlib.Path(__file__).parent / "load.h.in").read_text()
     fields = "\n".join(
@@ -115,6 +128,8 @@ def _load(api: Api) -> str:
     soname = f"libflambeau.so.{api.version.split('.')[0]}"
     return (
         template.replace("@FIELDS@", fields)
+        .replace("@COUNT@", str(len(api.functions)))
+        .replace("@UNLOADED@", _unloaded(api))
         .replace("@STRINGS@", strings)
         .replace("@NAMES@", names)
         .replace("@SONAME@", soname)

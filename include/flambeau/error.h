@@ -36,9 +36,23 @@ FLAM_API FLAM_SINCE(0, 1) int32_t flam_error_code(void);
 
 /** The pending error's whole text: the problem in one line, then facts, cause and fix.
  *
- * - returns: UTF-8, valid until the thread's error changes; the empty string where none is pending.
+ * - returns: UTF-8, in the words of C, valid until the thread's error changes; the empty string
+ *   where none is pending.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_error_message(void);
+
+/** Whose words an error's text is in: the calls that mend it, and what true and nothing are called.
+ */
+typedef int32_t flam_language;
+enum { FLAM_LANGUAGE_C = 0, FLAM_LANGUAGE_PYTHON = 1, FLAM_LANGUAGE_RUST = 2 };
+
+/** The pending error's text in a language's words; what a callback said stays as it is.
+ *
+ * - `language`: the language; an unknown number reads as Python, the words of PyTorch.
+ * - returns: UTF-8, valid until the thread's error changes; the empty string where none is pending.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_error_message_in(
+    flam_language language);
 
 /** Forgets the pending error of this thread. */
 FLAM_API FLAM_SINCE(0, 1) void flam_error_clear(void);
@@ -84,10 +98,11 @@ FLAM_API FLAM_SINCE(0, 1) int32_t flam_error_code_of(const flam_error *error);
 /** The text of a taken error.
  *
  * - `error`: an error from `flam_error_take`.
+ * - `language`: in whose words, as `flam_error_message_in`; default `FLAM_LANGUAGE_C`.
  * - returns: UTF-8, valid as long as `error`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(error) const char *flam_error_message_of(
-    const flam_error *error);
+    const flam_error *error, flam_language language FLAM_DEFAULT(FLAM_LANGUAGE_C));
 
 /** Releases a taken error.
  *

@@ -6,6 +6,7 @@
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
 #include "capi/guard.h"
+#include "nn/failure.h"
 
 flam_error::~flam_error() { flambeau::capi::call_drop(drop, payload); }
 
@@ -17,7 +18,7 @@ flam_error* out_of_memory_record() {
   static flam_error* record = [] {
     auto* e = new flam_error;
     e->code = Code::out_of_host_memory;
-    e->message = "out of host memory";
+    e->message = e->c = e->rust = "out of host memory";
     return e;
   }();
   return record;
@@ -43,11 +44,27 @@ flam_status keep_first(flam_error* e) {
   return code;
 }
 
-flam_error* make_record(Code code, std::string message) {
-  auto* e = new flam_error;
+// What a callback of the program said is nobody's to translate.
+struct HostError final : Error {
+  using Error::Error;
+};
+
+flam_error* make_record(Code code, std::string message, bool verbatim) {
+  auto e = make_ref<flam_error>();
   e->code = code;
+  e->c = verbatim ? message : worded(message, Language::c);
+  e->rust = verbatim ? message : worded(message, Language::rust);
   e->message = std::move(message);
-  return e;
+  e->verbatim = verbatim;
+  return e.detach();
+}
+
+// The text with the module that the error comes from, unless it names one.
+std::string placed(std::string text) {
+  const std::string module = nn::failed_module();
+  if (module.empty() || text.find(module) != text.npos || text.find("\n  in ") != text.npos)
+    return text;
+  return text + "\n  in " + module;
 }
 
 // A payload on its way into a record: where no record can be made it is dropped, not lost.
@@ -69,18 +86,19 @@ flam_status record(const char* function) {
   } catch (Error& error) {
     Payload payload(std::exchange(error.payload, nullptr),
                     std::exchange(error.drop_payload, nullptr));
-    flam_error* e = make_record(error.code, error.what());
+    const bool verbatim = dynamic_cast<HostError*>(&error) != nullptr;
+    flam_error* e = make_record(error.code, placed(error.what()), verbatim);
     payload.move_to(*e);
     return keep_first(e);
   } catch (const std::bad_alloc&) {
-    return keep_first(
-        make_record(Code::out_of_host_memory, cat_text("out of host memory in ", function)));
+    return keep_first(make_record(Code::out_of_host_memory,
+                                  placed(cat_text("out of host memory in ", function)), true));
   } catch (const std::exception& other) {
     return keep_first(
-        make_record(Code::internal, cat_text(function, ": internal error: ", other.what())));
+        make_record(Code::internal, cat_text(function, ": internal error: ", other.what()), true));
   } catch (...) {
     return keep_first(
-        make_record(Code::internal, cat_text(function, ": internal error of unknown type")));
+        make_record(Code::internal, cat_text(function, ": internal error of unknown type"), true));
   }
 }
 
@@ -138,10 +156,14 @@ void throw_callback_error(const char* what, flam_status status) {
          " and recorded no error with flam_error_set");
   }
   const auto e = Ref<flam_error>::adopt(std::exchange(t_error, nullptr));
-  Error error(e->code, e->message);
-  error.payload = std::exchange(e->payload, nullptr);
-  error.drop_payload = std::exchange(e->drop, nullptr);
-  throw error;
+  const auto rethrow = [&](auto error) {
+    error.payload = std::exchange(e->payload, nullptr);
+    error.drop_payload = std::exchange(e->drop, nullptr);
+    throw error;
+  };
+  if (e->verbatim) rethrow(HostError(e->code, e->message));
+  rethrow(Error(e->code, e->message));
+  __builtin_unreachable();
 }
 
 // ---- targets ----------------------------------------------------------------------------------
@@ -158,7 +180,11 @@ void version_require(int32_t major, int32_t minor) {
 }
 
 int32_t error_code() { return pending_code(); }
-const char* error_message() { return t_error ? t_error->message.c_str() : ""; }
+const char* error_message() { return error_message_in(FLAM_LANGUAGE_C); }
+
+const char* error_message_in(int32_t language) {
+  return t_error ? t_error->text(Language(language)).c_str() : "";
+}
 
 void error_clear() {
   if (t_error) std::exchange(t_error, nullptr)->release();
@@ -176,7 +202,7 @@ void error_set(std::string_view message, void* data, void (*drop)(void*)) {
   Handed::claim(data);
   error_clear();
   try {
-    flam_error* e = make_record(Code::callback, std::string(message));
+    flam_error* e = make_record(Code::callback, std::string(message), true);
     payload.move_to(*e);
     keep_first(e);
   } catch (...) {
@@ -186,6 +212,9 @@ void error_set(std::string_view message, void* data, void (*drop)(void*)) {
 
 void* error_payload() { return t_error ? t_error->payload : nullptr; }
 int32_t error_code_of(const flam_error* error) { return int32_t(error->code); }
-const char* error_message_of(const flam_error* error) { return error->message.c_str(); }
+
+const char* error_message_of(const flam_error* error, int32_t language) {
+  return error->text(Language(language)).c_str();
+}
 
 }  // namespace flambeau::capi

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "device/label.h"
+#include "nn/failure.h"
 #include "nn/owners.h"
 
 using flambeau::Code;
@@ -103,7 +104,15 @@ bool flam_module::updates_buffers() const {
 
 Tensor flam_module::call(flambeau::TensorsView inputs) {
   const flambeau::ModuleLabel in_module(label());
-  if (hooks.empty()) return forward(inputs);
+  try {
+    return hooks.empty() ? forward(inputs) : call_with_hooks(inputs);
+  } catch (...) {
+    flambeau::nn::note_failure(*this);
+    throw;
+  }
+}
+
+Tensor flam_module::call_with_hooks(flambeau::TensorsView inputs) {
   flambeau::Tensors current(inputs);
   const std::vector<HookEntry> now = hooks;  // a hook may remove itself
   for (const HookEntry& h : now) {

@@ -74,6 +74,7 @@ struct flam_module : flambeau::RefCounted {
   bool updates_buffers() const;  // whether a call may write to some of the tree
   // What memory is labelled with while it runs: its path, or its type where it is the root.
   const char* label() const;
+  const char* known_label() const { return label_.load(std::memory_order_relaxed); }
 
   // Visits this module and its descendants, each once, parents first; path "" is this module.
   template <class F> void visit(F&& f, const std::string& path = {}) const {
@@ -94,6 +95,7 @@ struct flam_module : flambeau::RefCounted {
   std::vector<HookEntry> hooks;
 
  private:
+  Tensor call_with_hooks(flambeau::TensorsView inputs);
   void forget_child(std::string_view name);
   mutable std::atomic<const char*> label_{nullptr};  // interned; null where a parent changed
   void check_name(std::string_view name, const char* kind) const;

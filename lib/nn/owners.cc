@@ -4,6 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/error.h"
 #include "nn/module.h"
 #include "ops/ops.h"
 
@@ -71,6 +72,19 @@ void remember_parent(const Module& child, const Module* parent, std::string_view
 std::string path_of(const Module& m) {
   std::lock_guard lock(table().mutex);
   return path_in(table(), &m);
+}
+
+std::string describe_label(const char* label) {
+  std::lock_guard lock(table().mutex);
+  const std::string* type = nullptr;
+  bool several = false;
+  for (const auto& [module, unused] : table().parent) {
+    if (module->known_label() != label) continue;
+    several |= type && *type != module->type;
+    type = &module->type;
+  }
+  if (!type) return label;
+  return several ? cat_text("module \"", label, '"') : cat_text('"', label, "\" (", *type, ')');
 }
 
 void forget_parent(const Module& child, const Module* parent, std::string_view name) {

@@ -16,6 +16,9 @@ void remember_parent(const ::flam_module& child, const ::flam_module* parent,
                      std::string_view name);
 void forget_parent(const ::flam_module& child, const ::flam_module* parent, std::string_view name);
 std::string path_of(const ::flam_module& m);  // from its outermost parent; "" where it has none
-void forget_module(const ::flam_module* m);   // as a parent and as a child
+// `"net.0" (Linear)` of a label that a module has; without the type where several modules share the
+// path, the type alone for a root.
+std::string describe_label(const char* label);
+void forget_module(const ::flam_module* m);  // as a parent and as a child
 
 }  // namespace flambeau::nn

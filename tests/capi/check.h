@@ -14,7 +14,7 @@
   do {                                                                                            \
     if (!(condition)) {                                                                           \
       fprintf(stderr, "%s:%d: failed: %s\n  pending error: %s\n", __FILE__, __LINE__, #condition, \
-              flam_api.error_message ? flam_error_message() : "(not loaded)");                    \
+              flam_error_message());                                                              \
       exit(1);                                                                                    \
     }                                                                                             \
   } while (0)

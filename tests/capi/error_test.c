@@ -119,7 +119,7 @@ static void test_records_are_taken_and_restored(void) {
   first = flam_error_take();
   CHECK(first && flam_error_code() == FLAM_OK && flam_error_payload() == NULL);
   CHECK(flam_error_code_of(first) == FLAM_ERROR_CALLBACK);
-  CHECK(strcmp(flam_error_message_of(first), "first") == 0);
+  CHECK(strcmp(flam_error_message_of(first, FLAM_LANGUAGE_C), "first") == 0);
   flam_error_set("second", &ten, count_drop);
   flam_error_restore(first); /* one is pending already: the first of them stays */
   CHECK(dropped == 1 && strcmp(flam_error_message(), "second") == 0);
@@ -176,19 +176,62 @@ static void test_versions(void) {
   flam_error_clear();
 }
 
+/* Before the library is loaded, and after loading has failed, calls fail and say so. */
+static void test_calls_without_a_library(const char* reason) {
+  flam_optimizer* nothing = NULL;
+  double value = 3;
+  CHECK(flam_neg(NULL) == NULL && flam_optimizer_step(nothing) == FLAM_ERROR_LIBRARY_MISSING);
+  CHECK(flam_optimizer_lr(nothing, 0) == 0 && flam_tensor_numel(NULL) == 0 && value == 3);
+  CHECK(flam_tensor_item_f64(NULL, &value) == FLAM_ERROR_LIBRARY_MISSING && value == 3);
+  CHECK(flam_error_code() == FLAM_ERROR_LIBRARY_MISSING);
+  flam_tensor_release(NULL);
+  flam_error_clear();
+  CHECK(strstr(flam_error_message(), reason) != NULL);
+}
+
+static void test_a_status_is_the_calls_own(void) {
+  flam_tensor* x = vector(1, 2);
+  double value = 0;
+  flam_neg(NULL);
+  CHECK(flam_tensor_item_f64(x, &value) == FLAM_ERROR_SHAPE); /* two elements */
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg");       /* the first of the chain */
+  flam_neg(NULL);
+  CHECK(flam_tensor_item_f64(NULL, &value) == FLAM_ERROR_INVALID_ARGUMENT);
+  flam_error_clear();
+  flam_tensor_release(x);
+}
+
+static void test_texts_speak_the_readers_language(void) {
+  flam_tensor* x = vector(1, 2);
+  flam_error* taken;
+  CHECK(flam_bincount(x, NULL, 0) == NULL);
+  CHECK(strstr(flam_error_message(), "convert it: flam_to(x) with FLAM_I64"));
+  CHECK(strstr(flam_error_message_in(FLAM_LANGUAGE_PYTHON), "convert it: x.to(int64)"));
+  taken = flam_error_take();
+  CHECK(strstr(flam_error_message_of(taken, FLAM_LANGUAGE_RUST), "x.to_dtype(Dtype::I64)?"));
+  CHECK(flam_error_message_in(FLAM_LANGUAGE_RUST)[0] == '\0');
+  flam_error_release(taken);
+  flam_error_set("my own: x.to(int64) is None", NULL, NULL); /* a program's words are its own */
+  CHECK_ERROR(FLAM_ERROR_CALLBACK, "my own: x.to(int64) is None");
+  flam_tensor_release(x);
+}
+
 static void test_loading_says_why_it_failed(void) {
   CHECK(strstr(flam_library_load("/nowhere/libflambeau.so.0"), "/nowhere/libflambeau.so.0") !=
         NULL);
-  CHECK(flam_api.version == NULL);
+  test_calls_without_a_library("/nowhere/libflambeau.so.0");
   CHECK(strstr(flam_library_load("libc.so.6"), "this file is not libflambeau") != NULL);
-  CHECK(flam_api.version == NULL);
+  test_calls_without_a_library("this file is not libflambeau");
   load();
 }
 
 int main(void) {
+  test_calls_without_a_library("call flam_library_load(NULL) before any other function");
   load();
   test_success_leaves_the_record_alone();
   test_a_chain_keeps_its_first_error();
+  test_a_status_is_the_calls_own();
+  test_texts_speak_the_readers_language();
   test_a_null_operand_is_named();
   test_a_nullable_operand_fails_while_an_error_is_pending();
   test_numbers_that_are_no_enumerators();

@@ -221,10 +221,42 @@ static void test_refused_vtables_are_dropped(void) {
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "type is NULL");
 }
 
+/* An error names the innermost module that it comes from, whatever kind of module that is. */
+static void test_errors_name_the_module(void) {
+  const flam_scope frame = flam_frame_push();
+  flam_module *outer = flam_nn_sequential(), *inner = flam_nn_sequential();
+  flam_tensor *x = vector(1, 2);
+  const int64_t three[1] = {3};
+  CHECK(flam_module_append(inner, flam_nn_dropout(0)) == FLAM_OK);
+  CHECK(flam_module_append(inner, module_of(refuse, NULL)) == FLAM_OK);
+  CHECK(flam_module_append(outer, inner) == FLAM_OK);
+  CHECK(flam_module_call(outer, x) == NULL);
+  CHECK(strstr(flam_error_message(), "forward refused"));
+  CHECK_ERROR(FLAM_ERROR_CALLBACK, "\n  in \"0.1\" (Scale)");
+  CHECK(flam_module_call(inner, x) == NULL); /* paths are those of the whole tree */
+  CHECK_ERROR(FLAM_ERROR_CALLBACK, "\n  in \"0.1\" (Scale)");
+  inner = flam_nn_sequential();
+  CHECK(flam_module_append(inner, flam_nn_conv2d(1, 1, three, 1, NULL, 0, NULL, 0, NULL, 0, 1, 1, 0,
+                                                 FLAM_F32)) == FLAM_OK);
+  CHECK(flam_module_call(inner, x) == NULL);
+  CHECK(strstr(flam_error_message(), "\"0\" (Conv2d)"));
+  flam_error_clear();
+  CHECK(flam_neg(NULL) == NULL && !strstr(flam_error_message(), "(Conv2d)"));
+  flam_error_clear();
+  { /* a module whose forward the host language runs */
+    flam_scope scope = flam_module_push(inner);
+    CHECK(flam_bincount(x, NULL, 0) == NULL);
+    CHECK_ERROR(FLAM_ERROR_DTYPE, "\n  in Sequential");
+    CHECK(flam_scope_pop(scope) == FLAM_OK);
+  }
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
 int main(void) {
   load();
   flam_leak_tracking(1);
   test_names_and_paths();
+  test_errors_name_the_module();
   test_state_dicts();
   test_modes_and_gradients();
   test_a_forward_in_c();

@@ -84,6 +84,9 @@ class _Handle:
 # ---- errors
 
 
+_PYTHON = 1  # FLAM_LANGUAGE_PYTHON
+
+
 def _raise():
     """Raises this thread's pending error and forgets it. A callback's own exception comes back as
     itself."""
@@ -93,7 +96,7 @@ def _raise():
         original = ffi.from_handle(payload)
         _fast.flam_error_clear()
         raise original
-    message = _text(_fast.flam_error_message())
+    message = _text(_fast.flam_error_message_in(_PYTHON))
     _fast.flam_error_clear()
     raise exception_of(code, message)
 

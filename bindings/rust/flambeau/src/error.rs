@@ -104,7 +104,8 @@ impl Error {
                 None => return Self::new(Status::Internal, "a call failed and left no error"),
             };
             let status = Status::from_code(sys::flam_error_code_of(raw.as_ptr()));
-            let message = owned_text(sys::flam_error_message_of(raw.as_ptr()));
+            let message =
+                owned_text(sys::flam_error_message_of(raw.as_ptr(), sys::FLAM_LANGUAGE_RUST));
             let record = Some(Record { raw, payload });
             Self(Box::new(Inner { status, message, record, payload: None }))
         }

@@ -1,0 +1,42 @@
+// See failure.h. The exception itself says whether it was noted: one that was swallowed on its way
+// must not lend its module to a later one.
+#include "nn/failure.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "device/label.h"
+#include "nn/module.h"
+#include "nn/owners.h"
+
+namespace flambeau::nn {
+
+namespace {
+
+struct Left {
+  std::exception_ptr exception;
+  std::string module;
+};
+thread_local Left t_left;
+
+}  // namespace
+
+void note_failure(const ::flam_module& m) noexcept {
+  const std::exception_ptr now = std::current_exception();
+  if (t_left.exception == now) return;
+  try {
+    const std::string path = path_of(m);
+    t_left = {now, path.empty() ? m.type : cat_text('"', path, "\" (", m.type, ")")};
+  } catch (...) {  // without memory the error stays without its module
+  }
+}
+
+std::string failed_module() {
+  const Left left = std::exchange(t_left, {});
+  const bool noted = left.exception && left.exception == std::current_exception();
+  if (noted) return left.module;
+  return t_label.module ? describe_label(t_label.module) : std::string();
+}
+
+}  // namespace flambeau::nn

@@ -1,0 +1,108 @@
+// Error texts as C and Rust read them: single sentences, and every text of the library, none of
+// which may reach them with Python's syntax.
+#include "base/wording.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "gtest/gtest.h"
+
+namespace flambeau {
+namespace {
+
+struct Row {
+  const char *python, *c, *rust;
+};
+
+TEST(Wording, SpeaksTheLanguage) {
+  const Row rows[] = {
+      {"move the module: model.to(\"cuda:0\")",
+       "move the module: flam_module_to(model) with flam_device_parse(\"cuda:0\")",
+       "move the module: model.to_device(Device::parse(\"cuda:0\")?)?"},
+      {"move it: weight.to(\"cpu\")", "move it: flam_to(weight) with flam_device_parse(\"cpu\")",
+       "move it: weight.to_device(Device::parse(\"cpu\")?)?"},
+      {"convert it: x.to(float32)", "convert it: flam_to(x) with FLAM_F32",
+       "convert it: x.to_dtype(Dtype::F32)?"},
+      {"Convert one with .to(dtype)", "Convert one with flam_to(x) with the dtype",
+       "Convert one with x.to_dtype(dtype)?"},
+      {"wrap it in no_grad(), or write to a clone()",
+       "wrap it in flam_grad_mode_push(0), or write to a flam_clone",
+       "wrap it in Scope::no_grad(), or write to a deep_clone()"},
+      {"call backward(retain_graph=True) the first time",
+       "call flam_backward with retain_graph 1 the first time",
+       "call backward with retain_graph the first time"},
+      {"torch.cat(): expected a list", "cat(): expected a list", "cat(): expected a list"},
+      {"torch.linalg.solve: B is None", "linalg.solve: B is NULL", "linalg.solve: B is None"},
+      {"Set allow_unused=True if so", "Set allow_unused = 1 if so",
+       "Set allow_unused = true if so"},
+      {"not one that torch.save wrote", "not one that torch.save wrote",
+       "not one that torch.save wrote"},
+      {"None of 3 (see a.b), x", "None of 3 (see a.b), x", "None of 3 (see a.b), x"},
+      {"ends with model.to(", "ends with model.to(", "ends with model.to("},
+      {"", "", ""}};
+  for (const Row& r : rows) {
+    EXPECT_EQ(worded(r.python, Language::python), r.python);
+    EXPECT_EQ(worded(r.python, Language::c), r.c);
+    EXPECT_EQ(worded(r.python, Language::rust), r.rust);
+  }
+}
+
+// String literals of a source file, neighbours joined as the compiler joins them.
+std::vector<std::string> literals(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> found;
+  bool joins = false;  // only space since the last literal
+  for (std::string line; std::getline(file, line);) {
+    const size_t first = line.find_first_not_of(' ');
+    if (first == line.npos || line[first] == '#' || line.compare(first, 2, "//") == 0) continue;
+    for (size_t i = first; i < line.size(); ++i) {
+      if (line[i] == '"') {
+        if (!joins) found.emplace_back();
+        for (++i; i < line.size() && line[i] != '"'; ++i) {
+          i += line[i] == '\\';
+          found.back() += line[i];
+        }
+      }
+      joins = line[i] == '"' || (joins && line[i] == ' ');
+    }
+  }
+  return found;
+}
+
+bool is_python(const std::string& text, Language language) {
+  static const std::regex words(R"(\btorch\.(?!save)\w+(\.\w+)*\(|=(True|False|None)\b)");
+  static const std::regex calls(
+      R"(\w\.(to|double|flatten|squeeze|detach|clone|reshape)\(|no_grad\()");
+  if (text.find_first_of("(=") == text.npos) return false;
+  return std::regex_search(text, words) ||
+         (language == Language::c && std::regex_search(text, calls));
+}
+
+TEST(Wording, NoTextOfTheLibraryReachesOthersWithPythonInIt) {
+  // Names in files and what is printed for Python are no errors.
+  const char* exempt[] = {"lib/io/p", "lib/capi/format", "lib/observe", "lib/nn/",
+                          "lib/base/wording"};
+  size_t seen = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("lib")) {
+    const std::string path = entry.path().string();
+    if (entry.path().extension() != ".cc" || path.find("/gen/") != path.npos) continue;
+    if (std::any_of(std::begin(exempt), std::end(exempt),
+                    [&](const char* e) { return path.starts_with(e); })) {
+      continue;
+    }
+    for (std::string text : literals(entry.path())) {
+      if (text.ends_with("(\"")) text += "cuda:0\")";  // the program's own device comes here
+      seen += is_python(text, Language::c);
+      for (Language language : {Language::c, Language::rust}) {
+        const std::string said = worded(text, language);
+        EXPECT_FALSE(is_python(said, language)) << path << ": " << said;
+      }
+    }
+  }
+  EXPECT_GT(seen, 20u);  // the texts were found
+}
+
+}  // namespace
+}  // namespace flambeau
