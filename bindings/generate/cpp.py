@@ -55,9 +55,11 @@ def parameter(p: Param, counted: bool, op: bool) -> str:
     return f"{cpp_type(p, counted, op)} {p.name}"
 
 
-def cpp_default(p: Param, counted: bool) -> str | None:
+def cpp_default(p: Param, counted: bool, numbers: dict[str, int]) -> str | None:
     if p.default is None:
         return None
+    if p.kind == "enum":  # a number, so that a declaration needs no other header
+        return str(numbers[p.default])
     if counted or p.kind in ("tensor", "tensors", "string") or (p.kind == "pointer" and p.nullable):
         return "{}"
     if p.kind == "bool":
@@ -72,15 +74,18 @@ def cpp_default(p: Param, counted: bool) -> str | None:
 
 
 def argument(p: Param, counted: bool) -> str:
-    """The expression that converts a C argument for the target."""
-    n = p.name
+    """The expression that converts a C argument for the target, or a field of `given`, the options.
+    A list that is absent there is its default."""
+    n, count = (f"given->{p.name}", f"given->n_{p.name}") if p.option else (p.name, f"n_{p.name}")
     if p.kind == "tensor":
         return f"as_tensor({n})"
     if p.kind == "tensors":
-        return f"as_tensors({n}, n_{n})"
+        return f"as_tensors({n}, {count})"
     if counted:
         bare = "char* const" if p.kind == "strings" else pointee(p.type)
-        return f"std::span<const {bare}>({n}, n_{n})"
+        if p.option and not p.nullable:
+            return f"ListOr<{bare}>({n}, {count}, {p.default})"
+        return f"std::span<const {bare}>({n}, {count})"
     if p.kind == "bool":
         return f"{n} != 0"
     if p.kind == "dtype":
@@ -149,17 +154,22 @@ def _out_value(p: Param) -> str:
     )
 
 
-def declaration(f: Function, written: bool = False) -> str:
-    """`written`: with a destination last, which in-place and out forms hand down."""
+def _optional(p: Param, counted: set[str], numbers: dict[str, int]) -> bool:
+    return cpp_default(p, p.name in counted, numbers) is not None
+
+
+def declaration(f: Function, numbers: dict[str, int], written: bool = False) -> str:
+    """`numbers`: of enumerators; `written`: with a destination last, which in-place and out forms
+    hand down."""
     counted = lists(f)
     op = f.namespace == "ops"
     params = visible(f)
     keep = len(params)
-    while keep and cpp_default(params[keep - 1], params[keep - 1].name in counted) is not None:
+    while keep and _optional(params[keep - 1], counted, numbers):
         keep -= 1
     parts = []
     for i, p in enumerate(params):
-        default = cpp_default(p, p.name in counted) if i >= keep else None
+        default = cpp_default(p, p.name in counted, numbers) if i >= keep else None
         parts.append(
             parameter(p, p.name in counted, op) + (f" = {default}" if default is not None else "")
         )

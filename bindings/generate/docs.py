@@ -19,10 +19,8 @@ def parse(comment: str | None) -> dict:
     doc["faults"] = faults = []
     if not comment:
         return doc
-    lines = [
-        re.sub(r"^\s*\*? ?", "", line)
-        for line in comment.strip().removeprefix("/**").removesuffix("*/").split("\n")
-    ]
+    text = comment.strip().removeprefix("/**").removeprefix("<").removesuffix("*/")
+    lines = [re.sub(r"^\s*\*? ?", "", line) for line in text.split("\n")]
     prose, target = [], None
     for line in lines:
         m = _BULLET.match(line)
@@ -58,7 +56,8 @@ def lint(f: Function) -> Iterator[str]:
         yield "no doc comment: /** One sentence. ... */ before it, with a bullet per parameter"
         return
     yield from doc["faults"]
-    visible = [p for p in f.params if p.name and not p.count_of]
+    visible = [p for p in f.c_params if p.name and not p.count_of and not f.is_options(p)]
+    optional = {p.name for p in f.params if p.option} | ({"options"} if f.options else set())
     for p in visible:
         text = doc["params"].get(p.name)
         if text is None:
@@ -68,7 +67,7 @@ def lint(f: Function) -> Iterator[str]:
             yield f"the bullet of `{p.name}` is empty"
         elif p.default not in (None, "0", "NULL") and "efault" not in text:
             yield f'the bullet of `{p.name}` does not name its default, {p.default}: "default ..."'
-    for name in sorted(set(doc["params"]) - {p.name for p in visible}):
+    for name in sorted(set(doc["params"]) - {p.name for p in visible} - optional):
         yield f"`{name}` is documented and is no parameter" + (
             "; a count needs no bullet" if name.startswith("n_") else ""
         )

@@ -37,6 +37,21 @@ def declaration(f):
     return f"{f['result']['type']} {f['name']}({arguments});"
 
 
+def flat(f, structs):
+    """A function whose options Python hands over one by one: the struct is made here, on the
+    stack, under the function's own name."""
+    name, result = f["name"], f["result"]["type"]
+    arguments = ", ".join(named_pointer(p["type"], p["name"]) for p in f["params"])
+    fields = ", ".join(m["name"] for m in structs[f["options"]]["fields"][1:])
+    passed = ", ".join("&options" if p["name"] == "options" else p["name"] for p in f["c_params"])
+    return (
+        f"static {result} {name}_flat({arguments}) {{\n"
+        f"  const {f['options']} options = {{sizeof options, {fields}}};\n"
+        f"  {'' if result == 'void' else 'return '}{name}({passed});\n}}\n"
+        f"#define {name} {name}_flat\n"
+    )
+
+
 def trampolines(raw):
     """(name, return type, argument list) of each function pointer Python may have to implement."""
     found = {}
@@ -64,19 +79,21 @@ def types(raw):
     taken = {"flam_bool", "flam_status", "flam_dtype", "flam_device", "flam_scope"}
     lines += [f"typedef int32_t {e['name']};" for e in raw["enums"] if e["name"] not in taken]
     lines += [f"typedef struct {h['name']} {h['name']};" for h in raw["handles"]]
-    for s in raw["structs"]:
+    held = {f["options"] for f in raw["functions"]}
+    for s in (s for s in raw["structs"] if s["name"] not in held):
         fields = " ".join(named_pointer(m["type"], m["name"]) + ";" for m in s["fields"])
         lines.append(f"typedef struct {s['name']} {{ {fields} }} {s['name']};")
     return "\n".join(lines)
 
 
-def module(name, cdef, functions, headers, preamble="", include=None):
+def module(name, cdef, functions, headers, structs, preamble="", include=None):
     ffi = cffi.FFI()
     if include is not None:
         ffi.include(include)
     ffi.cdef("\n".join([cdef, *map(declaration, functions)]), override=True)
     includes = "".join(f'#include "flambeau/{h}"\n' for h in headers)
-    ffi.set_source(f"flambeau.{name}", preamble + includes)
+    wrappers = "".join(flat(f, structs) for f in functions if f["options"])
+    ffi.set_source(f"flambeau.{name}", preamble + includes + wrappers)
     return ffi
 
 
@@ -92,6 +109,7 @@ def c_source(ffi):
 
 def emit(api):
     raw = Api(api.raw).raw
+    structs = {s["name"]: s for s in raw["structs"]}
     headers = sorted({f["header"] for f in raw["functions"]} | {"derived.h"})
     pointers = [
         f'extern "Python" {result} {name}({arguments});'
@@ -102,10 +120,17 @@ def emit(api):
         types(raw) + "\n" + "\n".join(pointers),
         [f for f in raw["functions"] if not f["blocks"]],
         headers,
+        structs,
         KEEP_GIL,
     )
     blocking = module(
-        "_flambeau_blocking", "", [f for f in raw["functions"] if f["blocks"]], headers, "", fast
+        "_flambeau_blocking",
+        "",
+        [f for f in raw["functions"] if f["blocks"]],
+        headers,
+        structs,
+        "",
+        fast,
     )
     return {
         "bindings/python/gen/_flambeau_fast.c": c_source(fast),

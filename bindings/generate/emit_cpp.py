@@ -16,7 +16,7 @@ _HEADER = """#pragma once
 #include <tuple>
 #include <vector>
 
-#include "flambeau/flambeau.h"
+#include "flambeau/{types}.h"
 {includes}
 
 namespace flambeau::{namespace} {{
@@ -34,15 +34,19 @@ def _wrapped(text: str) -> str:
 
 def _declarations(api: Api, namespace: str, includes: list[str]) -> str:
     written = {f.base for f in api.functions if f.form in FORMS}  # into a destination
+    types = "flambeau" if namespace == "capi" else "common"  # operations know no struct of C's
+    numbers = {v["name"]: v["value"] for e in api.enums for v in e["values"]}
     lines = [
-        _wrapped(cpp.declaration(f, f.name in written) + ";")
+        _wrapped(cpp.declaration(f, numbers, f.name in written) + ";")
         for f in api.functions
         if f.namespace == namespace and f.form not in ("retain", "keep")
     ]
     return (
         cpp.BANNER
         + _HEADER.format(
-            includes="\n".join(f'#include "{path}"' for path in includes), namespace=namespace
+            types=types,
+            includes="\n".join(f'#include "{path}"' for path in includes),
+            namespace=namespace,
         )
         + "\n".join(lines)
         + f"\n\n}}  // namespace flambeau::{namespace}\n"

@@ -82,7 +82,7 @@ def _function(f: Function, forms: list[str]) -> dict:
         "operands": [_operand(p, told) for p in operands],
         "options": [_option(p, told) for p in options],
         "order": [p.name for p in given] if given != operands + options else None,
-        "struct": getattr(f, "options", None),
+        "options_type": f.options,
         "results": [_out(p, told) for p in params if p.kind == "out"],
         "returns": _returns(f),
         "errors": facts.errors(f.doc["errors"]),
@@ -94,7 +94,7 @@ def _function(f: Function, forms: list[str]) -> dict:
 
 
 def prototype(f: Function) -> str:
-    params = getattr(f, "c_params", f.params)
+    params = f.c_params
     listed = ", ".join(_declared(p.type, p.name) for p in params) or "void"
     return f"{_declared(f.result['type'], f.name)}({listed})"
 
@@ -107,7 +107,7 @@ def _declared(type_name: str, name: str) -> str:
 
 def is_option(p: Param) -> bool:
     """What may be left out: an optional operand is an operand still."""
-    return getattr(p, "option", False) or (
+    return p.option or (
         p.default is not None and p.kind not in ("tensor", "tensors", "handle")
     )
 

@@ -13,7 +13,7 @@ def _c_declaration(f: Function) -> str:
         p.type.replace("(*)", f"(*{p.name})")
         if "(*)" in p.type
         else f"{p.type}{'' if p.type.endswith('*') else ' '}{p.name}"
-        for p in f.params
+        for p in f.c_params
     ]
     head = f"{f.result['type']}{'' if f.result['type'].endswith('*') else ' '}{f.name}("
     line = head + (", ".join(parts) or "void") + ");"
@@ -32,7 +32,7 @@ def _spellings(f: Function, forms: list[Function]) -> str:
 
 
 def _facts(f: Function) -> str:
-    facts = [f"Since {f.since}."]
+    facts = [f"Since {f.since}."] if f.since else []
     if f.blocks:
         facts.append("May wait for a device, another thread or a callback.")
     if f.borrowed:
@@ -49,8 +49,11 @@ def _facts(f: Function) -> str:
 
 def _bullets(f: Function) -> str:
     lines = []
-    for p in f.params:
+    for p in f.c_params:
         if p.count_of:
+            continue
+        if f.is_options(p):
+            lines.append(f"- `options`: a `{f.options}`, or `NULL` for every default.\n")
             continue
         null = " May be `NULL`." if p.nullable and "NULL" not in f.doc["params"][p.name] else ""
         lines.append(f"- `{p.name}`: {f.doc['params'][p.name]}{null}\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import cpp
+from emit_headers import initializer_name
 from model import Api, Function, Param
 
 _NULL_RESULT = {
@@ -24,7 +25,7 @@ def _parameters(f: Function) -> str:
         else f"{p.type}{p.name}"
         if p.type.endswith("*")
         else f"{p.type} {p.name}"
-        for p in f.params
+        for p in f.c_params
     ]
     return ", ".join(parts) or "void"
 
@@ -50,7 +51,7 @@ def _checks(f: Function) -> list[str]:
     counted = cpp.lists(f)
     result = _NULL_RESULT[f.result["kind"]]
     lines = []
-    for p in f.params:
+    for p in f.c_params:
         if p.name in counted:
             entries = p.kind in ("tensors", "strings") and not p.nullable
             condition = f"has_null({p.name}, n_{p.name})" if entries else f"!{p.name} && n_{p.name}"
@@ -66,14 +67,32 @@ def _checks(f: Function) -> list[str]:
         if f.raises and p.nullable and p.kind in ("tensor", "handle", "tensors"):
             null = f"has_null({p.name}, n_{p.name})" if p.kind == "tensors" else f"!{p.name}"
             lines.append(f"  if (t_error && {null}) " + _failed(f, "pending_code()"))
+    for p in (p for p in f.params if p.option and p.nullable):
+        if f.raises and p.kind in ("tensor", "handle", "tensors"):
+            names = [p.name, f"n_{p.name}"] if p.kind == "tensors" else [p.name]
+            fields = ", ".join(f"&{f.options}::{name}" for name in names)
+            missing = "has_null" if p.kind == "tensors" else "absent"
+            lines.append(
+                f"  if (t_error && {missing}(options, {fields})) " + _failed(f, "pending_code()")
+            )
     return lines
 
 
 def _argument(f: Function, p: Param, counted: bool) -> str:
     """A function that cannot fail looks at unknown enumerators itself."""
     if p.kind == "enum" and f.raises:
-        return f"as_{p.enum}({p.name})"
+        return f"as_{p.enum}({'given->' if p.option else ''}{p.name})"
     return cpp.argument(p, counted)
+
+
+def _chosen(f: Function, counted: set[str]) -> str:
+    """What the lambda around the call begins with: the options, their lists checked."""
+    if not f.options:
+        return ""
+    text = f"const Options<{f.options}> given(options); "
+    for p in (p for p in f.params if p.option and p.name in counted):
+        text += f'check_list("options->{p.name}", given->{p.name}, given->n_{p.name}); '
+    return text
 
 
 def _body(f: Function) -> list[str]:
@@ -84,7 +103,7 @@ def _body(f: Function) -> list[str]:
         return [f'  return {f.form}_handle({params[0].name}, "{f.name}");']
     counted = cpp.lists(f)
     arguments = ", ".join(_argument(f, p, p.name in counted) for p in params)
-    call = f"flambeau::{f.namespace}::{f.op}({arguments})"
+    call = f"{_chosen(f, counted)}return flambeau::{f.namespace}::{f.op}({arguments})"
     kind = f.result["kind"]
     op = f.namespace == "ops"
     if operand := f.result.get("operand"):
@@ -92,14 +111,14 @@ def _body(f: Function) -> list[str]:
         return [f'  return {guard}("{f.name}", {operand}, [&] {{ {call}; }});']
     if kind == "handle":
         guard = "guard_op" if op else "guard_handle"
-        return [f'  return {guard}("{f.name}", [&] {{ return {call}; }});']
+        return [f'  return {guard}("{f.name}", [&] {{ {call}; }});']
     if kind == "status":
         outs = "".join(f", {p.name}" for p in cpp.outs(f))
         guard = "guard_op_status" if op else "guard_status"
-        return [f'  return {guard}("{f.name}", [&] {{ return {call}; }}{outs});']
+        return [f'  return {guard}("{f.name}", [&] {{ {call}; }}{outs});']
     if kind == "void":
         return [f"  guard_value([&] {{ {call}; }});"]
-    return [f"  return guard_value([&] {{ return {call}; }});"]
+    return [f"  return guard_value([&] {{ {call}; }});"]
 
 
 def _handed(f: Function) -> str | None:
@@ -132,9 +151,12 @@ def _file(header: str, functions: list[Function]) -> str:
     targets = sorted(
         {'"ops/ops.h"' if f.namespace == "ops" else '"capi/gen/targets.h"' for f in functions}
     )
+    first = [*_enums_used(functions), '"capi/guard.h"']
+    if any(f.options for f in functions):
+        first.insert(-1, '"capi/gen/options.h"')
     return (
         cpp.BANNER
-        + "".join(f"#include {t}\n" for t in [*_enums_used(functions), '"capi/guard.h"', *targets])
+        + "".join(f"#include {t}\n" for t in [*first, *targets])
         + '\nusing namespace flambeau;\nusing namespace flambeau::capi;\n\nextern "C" {\n\n'
         + "\n".join(_shim(f) for f in functions)
         + '\n}  // extern "C"\n'
@@ -162,6 +184,20 @@ def _enums(api: Api) -> str:
     )
 
 
+def _options(api: Api) -> str:
+    """The defaults that stand for what a program leaves out."""
+    rows = "\n".join(
+        f"template <> inline constexpr {s['name']} kDefaults<{s['name']}> = {initializer_name(s)};"
+        for s in api.structs
+        if s["params"]
+    )
+    return (
+        cpp.BANNER
+        + '#pragma once\n#include "capi/options.h"\n#include "flambeau/flambeau.h"\n\n'
+        + f"namespace flambeau::capi {{\n\n{rows}\n\n}}  // namespace flambeau::capi\n"
+    )
+
+
 def emit(api: Api) -> dict[str, str]:
     groups: dict[str, list[Function]] = {}
     for f in api.functions:
@@ -169,6 +205,7 @@ def emit(api: Api) -> dict[str, str]:
     files = {f"lib/capi/gen/{h.removesuffix('.h')}.cc": _file(h, fs) for h, fs in groups.items()}
     names = "\n".join(f"    {f.name};" for f in sorted(api.functions, key=lambda f: f.name))
     files["lib/capi/gen/enums.h"] = _enums(api)
+    files["lib/capi/gen/options.h"] = _options(api)
     files["lib/capi/exports.map"] = (
         "# Generated by bindings/generate from include/flambeau; do not edit.\n"
         f"FLAMBEAU_0 {{\n  global:\n{names}\n  local:\n    *;\n}};\n"

@@ -16,6 +16,7 @@ from model import (
     Function,
     Param,
     derived_forms,
+    flattened,
     pointee,
     resolve_autocast,
     resolve_torch,
@@ -73,6 +74,7 @@ class Reader:
         self.enums: list[dict] = []
         self.structs: dict[str, dict] = {}
         self.handles: dict[str, dict] = {}
+        self.fields: dict[str, list] = {}  # cursors of each struct's fields
         self.scalars: dict[str, str] = {}
         self.functions: list[Function] = []
         self.places: dict[str, tuple[pathlib.Path, int]] = {}  # of types
@@ -97,6 +99,8 @@ class Reader:
             for c in cursors:
                 if c.kind == clang.CursorKind.TYPEDEF_DECL:
                     self._typedef(c, cursors)
+        for s in self.structs.values():
+            s["params"] = self._options(s["name"]) if _holds_options(s) else []
         for path, namespace, cursors in parsed:
             for c in cursors:
                 if c.kind == clang.CursorKind.FUNCTION_DECL:
@@ -142,8 +146,9 @@ class Reader:
                     f.line,
                     f"{f.name}: returns a {handle} *, and there is no {handle}_release",
                 )
+        enum_of = {e["name"]: e for e in self.enums}
         for s in self.structs.values():
-            for text in lint.struct(s, set(seen)):
+            for text in lint.struct(s, enum_of, {f.options for f in functions}):
                 self._fault(*self.places[s["name"]], f"{s['name']}: {text}")
         for e in self.enums:
             for text in lint.enum(e):
@@ -206,6 +211,7 @@ class Reader:
                 return
             callbacks = any("(*)" in f.type.spelling for f in fields)
             self.handles.pop(c.spelling, None)
+            self.fields[c.spelling] = fields
             self.structs[c.spelling] = {
                 "name": c.spelling,
                 "header": pathlib.Path(c.location.file.name).name,
@@ -254,7 +260,71 @@ class Reader:
 
     def _function(self, c, path, namespace) -> None:
         notes = _annotations(c)
-        raw = [a for a in c.get_children() if a.kind == clang.CursorKind.PARM_DECL]
+        c_params = self._params(
+            [a for a in c.get_children() if a.kind == clang.CursorKind.PARM_DECL]
+        )
+        doc = docs.parse(c.raw_comment)
+        options = self._options_of(c_params)
+        params = c_params
+        if options:
+            params = flattened(c_params, self.structs[options]["params"])
+        f = Function(
+            c.spelling,
+            path.name,
+            namespace,
+            notes.get("since"),
+            "blocks" in notes,
+            notes.get("borrowed"),
+            resolve_torch(c.spelling.removeprefix("flam_"), notes.get("torch", "")),
+            None,
+            None,
+            doc,
+            self._result(c, notes, params),
+            params,
+            c_params,
+            "inplace" in notes,
+            "out" in notes,
+            c.location.line,
+            resolve_autocast(notes.get("autocast", "")),
+            options,
+        )
+        if not any(a.kind == clang.CursorKind.VISIBILITY_ATTR for a in c.get_children()):
+            self._fault(path, f.line, f"{f.name}: not marked FLAM_API, so that it is not exported")
+        if c.type.kind == clang.TypeKind.FUNCTIONNOPROTO:
+            self._fault(path, f.line, f"{f.name}: `()` is no prototype in C; write (void)")
+        elif c.type.is_function_variadic():
+            self._fault(path, f.line, f"{f.name}: no variable arguments; bindings cannot pass them")
+        enum_of = {e["name"]: e for e in self.enums}
+        for fault in (
+            *docs.lint(f),
+            *lint.function(f, notes, self.version, enum_of, set(self.handles)),
+        ):
+            self._fault(path, f.line, f"{f.name}: {fault}")
+        if options:
+            told = {s["name"]: " ".join(s["doc"].split()) for s in self.structs[options]["fields"]}
+            for p in (p for p in params if p.option and not p.count_of):
+                doc["params"].setdefault(p.name, told[p.name])
+        self.functions.append(f)
+
+    def _options_of(self, c_params: list[Param]) -> str | None:
+        """The struct that a function's last parameter says its options are in."""
+        if not c_params or c_params[-1].kind != "options":
+            return None
+        struct = self.structs[pointee(c_params[-1].type)]
+        if not struct["params"]:
+            return None
+        c_params[-1].nullable, c_params[-1].default = True, "NULL"
+        return struct["name"]
+
+    def _options(self, name: str) -> list[Param]:
+        """The fields of a struct of options; a pointer may be NULL where that is its default."""
+        params = self._params(self.fields[name])[1:]
+        for p in params:
+            p.nullable = p.default == "NULL"
+        return params
+
+    def _params(self, raw) -> list[Param]:
+        """Parameters of a function, or fields of a struct, as they stand in C."""
         enums = {e["name"] for e in self.enums}
         params, keyword = [], False
         for i, p in enumerate(raw):
@@ -283,40 +353,11 @@ class Reader:
                     "consumes" in marks,
                     kind in ("tensor", "handle") and not type_name.startswith("const"),
                     count_of,
-                    tuple(marks),
+                    after=marks.get("after"),
+                    marks=tuple(marks),
                 )
             )
-        f = Function(
-            c.spelling,
-            path.name,
-            namespace,
-            notes.get("since"),
-            "blocks" in notes,
-            notes.get("borrowed"),
-            resolve_torch(c.spelling.removeprefix("flam_"), notes.get("torch", "")),
-            None,
-            None,
-            docs.parse(c.raw_comment),
-            self._result(c, notes, params),
-            params,
-            "inplace" in notes,
-            "out" in notes,
-            c.location.line,
-            resolve_autocast(notes.get("autocast", "")),
-        )
-        if not any(a.kind == clang.CursorKind.VISIBILITY_ATTR for a in c.get_children()):
-            self._fault(path, f.line, f"{f.name}: not marked FLAM_API, so that it is not exported")
-        if c.type.kind == clang.TypeKind.FUNCTIONNOPROTO:
-            self._fault(path, f.line, f"{f.name}: `()` is no prototype in C; write (void)")
-        elif c.type.is_function_variadic():
-            self._fault(path, f.line, f"{f.name}: no variable arguments; bindings cannot pass them")
-        enum_of = {e["name"]: e for e in self.enums}
-        for fault in (
-            *docs.lint(f),
-            *lint.function(f, notes, self.version, enum_of, set(self.handles)),
-        ):
-            self._fault(path, f.line, f"{f.name}: {fault}")
-        self.functions.append(f)
+        return params
 
     def _result(self, c, notes, params: list[Param]) -> dict:
         type_name = _spelling(c.result_type)
@@ -342,6 +383,11 @@ class Reader:
 def _same(p: Param, result: str) -> bool:
     """Whether a result of that type can be the parameter's own handle."""
     return p.kind in ("tensor", "handle") and pointee(p.type) == pointee(result)
+
+
+def _holds_options(struct: dict) -> bool:
+    """Whether it is a function's options: every field but the size has a default."""
+    return struct["name"].endswith("_options") and not struct["callbacks"]
 
 
 def _spelling(c_type) -> str:

@@ -19,7 +19,10 @@ _KEYWORDS = set(
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
 _NOTES = {"since", "blocks", "borrowed", "torch", "inplace", "out", "nullable", "autocast"}
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
-_MARKS = {"nullable", "default", "variadic", "keyword", "consumes"}
+_MARKS = {"nullable", "default", "variadic", "keyword", "consumes", "after"}
+_MOST = 8  # arguments of a function
+# What is an option where it has a default: no operand, and not the dtype and device of `to`.
+_OPTIONAL = set("bool int size double enum string ints doubles pointer handle".split())
 _VALUES = set(SCALARS) - {"float"}
 _SPELLING = re.compile(r"(torch|Tensor|F)(\.\w+)*")
 _NUMBER = re.compile(r"-?(\d+\.?\d*(e-?\d+)?|INFINITY)")
@@ -36,12 +39,43 @@ def function(
     yield from _torch(f, notes.get("torch"))
     yield from _autocast(f, notes.get("autocast"))
     yield from _forms(f)
-    names = {p.name for p in f.params}
+    yield from _arguments(f)
+    names = {p.name for p in f.c_params}
     if "drop" in names and not names & {"user", "payload"}:
         yield "`drop` drops a parameter `user` or `payload`, and there is none"
-    for i, p in enumerate(f.params):
+    for i, p in enumerate(f.c_params):
         for text in _parameter(f, i, p, enums):
             yield f"parameter `{p.name}`: {text}"
+
+
+def _arguments(f: Function) -> Iterator[str]:
+    """Two options are a struct, which comes last; what is left fits on a line."""
+    if len(f.c_params) > _MOST and not re.search(r"_step$|lstm", f.name):
+        yield (
+            f"takes {len(f.c_params)} arguments, and {_MOST} are the most: what has a default goes "
+            "into `const flam_<x>_options *options`"
+        )
+    held = [p for p in f.c_params if p.kind == "options"]
+    if held and (held != f.c_params[-1:] or held[0].name != "options" or not f.options):
+        yield "options are one parameter, the last: `const flam_<x>_options *options`"
+    loose = [
+        p.name
+        for p in f.c_params
+        if p.default is not None
+        and p.kind in _OPTIONAL
+        and (p.kind != "pointer" or p.name != "user")
+    ]
+    if len(loose) > (0 if held else 1):
+        yield (
+            f"the options {', '.join(loose)} stand in a struct, `const flam_<x>_options *options`, "
+            "after everything else"
+        )
+    for p in f.c_params:
+        if p.after and p.after not in {q.name for q in f.params if f.options}:
+            yield f"parameter `{p.name}`: FLAM_AFTER({p.after}) names no other parameter"
+    for before, behind in zip(f.c_params, f.c_params[1:]):
+        if (before.name, behind.name) == ("device", "dtype"):
+            yield "`dtype` stands before `device`, as everywhere"
 
 
 def _name(f: Function) -> Iterator[str]:
@@ -55,8 +89,8 @@ def _name(f: Function) -> Iterator[str]:
 
 def _since(f: Function, version: str) -> Iterator[str]:
     if not f.since:
-        yield "no FLAM_SINCE(major, minor)"
-    elif not re.fullmatch(r"\d+\.\d+", f.since):
+        return  # as old as the first stable version
+    if not re.fullmatch(r"\d+\.\d+", f.since):
         yield f"FLAM_SINCE({f.since}): write FLAM_SINCE(major, minor)"
     elif tuple(map(int, f.since.split("."))) > tuple(map(int, version.split(".")[:2])):
         yield f"FLAM_SINCE({f.since.replace('.', ', ')}) is after the headers' version {version}"
@@ -148,7 +182,7 @@ def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterato
         return
     for key in sorted(set(p.marks) - _MARKS):
         yield f'the annotation "{key}" means nothing on a parameter; the macros are in common.h'
-    yield from _type(f, i, p)
+    yield from _type(f.c_params, i, p)
     pointer = "*" in p.type
     if p.nullable and not pointer:
         yield f"FLAM_NULLABLE on {p.type}, which is no pointer"
@@ -160,9 +194,9 @@ def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterato
         yield from _default(p, pointer, enums)
 
 
-def _type(f: Function, i: int, p: Param) -> Iterator[str]:
+def _type(params: list[Param], i: int, p: Param) -> Iterator[str]:
     bare, stars = pointee(p.type), p.type.count("*")
-    counted = i + 1 < len(f.params) and f.params[i + 1].count_of == p.name
+    counted = i + 1 < len(params) and params[i + 1].count_of == p.name
     if p.kind == "unknown":
         yield f"the type {p.type} is not of the dialect; bindings/generate/README.md has a table"
     elif p.type == "float":
@@ -185,7 +219,7 @@ def _type(f: Function, i: int, p: Param) -> Iterator[str]:
             )
     elif p.kind in ("tensor", "handle") and stars > 1:
         yield f"results are written through parameters named out_*, as in `{bare} **out_{p.name}`"
-    elif p.kind == "options" and not p.type.startswith("const") and not f.name.endswith("_init"):
+    elif p.kind == "options" and not p.type.startswith("const"):
         yield f"options are read only: const {bare} *"
 
 
@@ -227,7 +261,7 @@ def enum(e: dict) -> Iterator[str]:
         yield "no doc comment"
 
 
-def struct(s: dict, functions: set[str]) -> Iterator[str]:
+def struct(s: dict, enums: dict[str, dict], used: set[str | None]) -> Iterator[str]:
     first = s["fields"][0]
     if (first["type"], first["name"]) != ("size_t", "struct_size"):
         yield "the first field must be `size_t struct_size`: it lets the struct grow"
@@ -238,8 +272,33 @@ def struct(s: dict, functions: set[str]) -> Iterator[str]:
         for name in ("user", "drop"):
             if name not in names:
                 yield f"callbacks need a field `{name}`: the program's data and who drops it"
-    elif f"{s['name']}_init" not in functions:
-        yield f"no function {s['name']}_init that sets the defaults"
+    elif s["params"]:
+        if s["name"] not in used:
+            yield "no function takes it"
+        yield from _options(s, enums)
+
+
+def _options(s: dict, enums: dict[str, dict]) -> Iterator[str]:
+    """Every field of a struct of options says what it is and has a default; the list that is
+    (NULL, 0) is absent, and 0 is a number like any other."""
+    told = {f["name"]: f["doc"] for f in s["fields"]}
+    for i, p in enumerate(s["params"]):
+        where = f"field `{p.name}`: "
+        for text in _type(s["params"], i, p):
+            yield where + text
+        if p.count_of:
+            continue
+        if p.default is None:
+            yield where + "no FLAM_DEFAULT; what nobody may leave out is a parameter"
+        else:
+            for text in _default(p, "*" in p.type, enums):
+                yield where + text
+        if not told[p.name]:
+            yield where + "no comment; write /**< ...; default ... */ behind it"
+        elif p.default not in (None, "0", "NULL") and "efault" not in told[p.name]:
+            yield where + f'the comment does not name the default, {p.default}: "default ..."'
+        if p.name == "dtype" and i and s["params"][i - 1].name == "device":
+            yield where + "`dtype` stands before `device`, as everywhere"
 
 
 def _listed(names) -> str:

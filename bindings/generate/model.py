@@ -42,6 +42,8 @@ class Param:
     consumes: bool = False
     mutable: bool = False
     count_of: str | None = None  # this is the length of that list
+    option: bool = False  # a field of the function's options struct
+    after: str | None = None  # bindings take it behind this option
     marks: tuple[str, ...] = ()  # its annotations, for the lint
 
 
@@ -60,15 +62,20 @@ class Function:
     # kind: handle, status, value, string, borrowed, void; type; nullable; of a handle `operand`
     # where it is that operand's own handle, without a count of its own
     result: dict
-    params: list[Param]
+    params: list[Param]  # as bindings and targets take them: operands, every option, outputs
+    c_params: list[Param]  # as C takes them: operands, outputs, the struct of options
     inplace: bool = False
     out: bool = False
     line: int = 0
     autocast: dict[str, str] = dataclasses.field(default_factory=dict)  # rule by device type
+    options: str | None = None  # the struct that holds its options
 
     @property
     def op(self) -> str:
         return self.name.removeprefix("flam_")
+
+    def is_options(self, p: Param) -> bool:
+        return self.options is not None and p is self.c_params[-1]
 
     @property
     def raises(self) -> bool:
@@ -93,9 +100,30 @@ class Api:
             del f["line"], f["inplace"], f["out"], f["doc"]["faults"]
             if not f["autocast"]:
                 del f["autocast"]
-            for p in f["params"]:
+            for p in f["params"] + f["c_params"]:
                 del p["marks"]
+        for s in data["structs"]:
+            del s["params"]
         return data
+
+
+def flattened(c_params: list[Param], fields: list[Param]) -> list[Param]:
+    """Operands, then the fields of the struct of options in its place, then outputs. An operand
+    marked FLAM_AFTER(option) stands behind that option, and what is keyword-only stays so."""
+    *operands, options = c_params
+    moved = {p.name for p in operands if p.after}
+    plain = [p for p in operands if p.kind != "out"]
+    params = [dataclasses.replace(p) for p in plain if not moved & {p.name, p.count_of}]
+    params += [
+        dataclasses.replace(p, option=True, keyword=options.keyword or p.keyword) for p in fields
+    ]
+    for p in (p for p in plain if moved & {p.name, p.count_of}):
+        place = p.after or p.count_of
+        before = [i for i, q in enumerate(params) if place in (q.name, q.count_of, q.after)]
+        params.insert(max(before, default=len(params)) + 1, dataclasses.replace(p))
+    for before, behind in zip(params, params[1:]):
+        behind.keyword = behind.keyword or before.keyword
+    return params + [dataclasses.replace(p) for p in operands if p.kind == "out"]
 
 
 def pointee(type_name: str) -> str:
@@ -130,6 +158,7 @@ def ownership(release: Function) -> list[Function]:
             release,
             name=f"{base}_{verb}",
             params=[param],
+            c_params=[param],
             result=result | ({"operand": x.name} if borrowed else {}),
             borrowed=borrowed,
             blocks=False,
@@ -163,9 +192,12 @@ def derived_forms(f: Function) -> list[Function]:
         return ownership(f)
     forms = []
     if f.inplace:
-        params = [dataclasses.replace(p) for p in f.params]
-        params[0].type = params[0].type.replace("const ", "")
-        params[0].mutable = True
+        params, c_params = (
+            [dataclasses.replace(p) for p in given] for given in (f.params, f.c_params)
+        )
+        for first in (params[0], c_params[0]):
+            first.type = first.type.replace("const ", "")
+            first.mutable = True
         doc = dict(
             f.doc,
             brief=f"In-place form of `{f.name}`: {f.doc['brief'][:1].lower()}{f.doc['brief'][1:]}",
@@ -177,6 +209,7 @@ def derived_forms(f: Function) -> list[Function]:
                 f,
                 name=f.name + "_",
                 params=params,
+                c_params=c_params,
                 doc=doc,
                 torch=torch,
                 form="inplace",
@@ -190,6 +223,7 @@ def derived_forms(f: Function) -> list[Function]:
         )
     if f.out:
         out = Param("out", "flam_tensor *", "tensor", mutable=True)
+        plain = f.c_params[:-1] if f.options else f.c_params
         doc = dict(
             f.doc, params=dict(f.doc["params"]), brief=f"`{f.name}` into an existing tensor."
         )
@@ -200,6 +234,7 @@ def derived_forms(f: Function) -> list[Function]:
                 f,
                 name=f.name + "_out",
                 params=[*f.params, out],
+                c_params=[*plain, out, *f.c_params[len(plain) :]],
                 doc=doc,
                 torch=[],
                 form="out",

@@ -89,6 +89,9 @@ class RustApi:
         self.by_hand = {
             line.split()[0] for line in text.splitlines() if line and not line.startswith("#")
         }
+        self.options_by_hand = {
+            line.split()[0] for line in text.splitlines() if line.endswith("; options generated")
+        }
         self.places = {f.name: self._place(f) for f in api.functions}
         self.values = {v["name"]: (e["name"], v["value"]) for e in api.enums for v in e["values"]}
 

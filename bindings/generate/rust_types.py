@@ -83,12 +83,7 @@ pub struct @NAME@ {
 
 impl Default for @NAME@ {
     fn default() -> Self {
-        // SAFETY: the library fills the whole struct.
-        let c = unsafe {
-            let mut c = std::mem::zeroed::<sys::@C@>();
-            sys::@C@_init(&mut c);
-            c
-        };
+        let c = sys::@C@::default();
         Self { @READ@ }
     }
 }
@@ -185,12 +180,12 @@ def handles(rust: RustApi) -> str:
 
 
 def filled_by_c(rust: RustApi) -> list[dict]:
-    names = {f.name for f in rust.api.functions}
-    return [s for s in rust.api.structs if f"{s['name']}_init" in names]
+    names = {f.options for f in rust.api.functions if f.name in rust.options_by_hand}
+    return [s for s in rust.api.structs if s["name"] in names]
 
 
 def structs(rust: RustApi) -> str:
-    """Structs of options that C has itself: plain fields, set up by the library's own defaults."""
+    """Structs of options of functions that are written by hand and say so: plain fields."""
     text = HEADER + "\nuse super::prelude::*;\n"
     for s in filled_by_c(rust):
         fields, builders, read, write = "", "", [], []

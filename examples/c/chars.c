@@ -61,7 +61,7 @@ static flam_tensor *vocabulary_of(text t) {
   for (i = 0; i < t.size; ++i) seen[t.bytes[i]] = 1;
   for (i = 0; i < 256; ++i)
     if (seen[i]) used[n++] = (unsigned char)i;
-  return flam_tensor_from_data(used, &n, 1, FLAM_U8, 0, 0);
+  return flam_tensor_from_data(used, &n, 1, FLAM_U8, NULL);
 }
 
 /* Where each character stands in the vocabulary: i64 [size]. */
@@ -76,7 +76,7 @@ static flam_tensor *encode(const unsigned char *bytes, size_t size, const flam_t
   for (i = 0; i < words; ++i) place[used[i]] = i;
   for (i = 0; i < n; ++i)
     if ((codes[i] = place[bytes[i]]) < 0) fail("--prompt", "has a character the text did not have");
-  encoded = flam_tensor_from_data(codes, &n, 1, FLAM_I64, 0, 0);
+  encoded = flam_tensor_from_data(codes, &n, 1, FLAM_I64, NULL);
   free(codes);
   return encoded;
 }
@@ -84,7 +84,9 @@ static flam_tensor *encode(const unsigned char *bytes, size_t size, const flam_t
 /* The prompt, i64 [1, n]; without one, the first character of the vocabulary. */
 static flam_tensor *encode_prompt(const char *prompt, const flam_tensor *vocabulary) {
   const int64_t row[] = {1, -1}, one[] = {1, 1};
-  if (!prompt) return flam_zeros(one, 2, FLAM_I64, 0, 0);
+  flam_creation_options codes = FLAM_CREATION_OPTIONS_INIT;
+  codes.dtype = FLAM_I64;
+  if (!prompt) return flam_zeros(one, 2, &codes);
   return flam_reshape(encode((const unsigned char *)prompt, strlen(prompt), vocabulary), row, 2);
 }
 
@@ -93,13 +95,15 @@ static flam_tensor *encode_prompt(const char *prompt, const flam_tensor *vocabul
 static flam_module *new_model(const flam_tensor *vocabulary, flam_device device) {
   const int64_t words = flam_tensor_numel(vocabulary);
   flam_module *model = flam_nn_sequential();
-  flam_module_set_child(model, "embedding",
-                        flam_nn_embedding(words, FEATURES, NULL, device, FLAM_F32));
+  flam_nn_recurrent_options lstm = FLAM_NN_RECURRENT_OPTIONS_INIT;
+  lstm.num_layers = LAYERS;
+  lstm.batch_first = 1;
+  flam_module_set_child(model, "embedding", flam_nn_embedding(words, FEATURES, NULL));
   flam_module_set_child(model, "lstm",
-                        flam_nn_recurrent(FLAM_RECURRENT_LSTM, FEATURES, HIDDEN, LAYERS, 1, 1, 0, 0,
-                                          0, device, FLAM_F32));
-  flam_module_set_child(model, "head", flam_nn_linear(HIDDEN, words, 1, device, FLAM_F32));
-  flam_module_set_buffer(model, "vocabulary", flam_to(vocabulary, device, FLAM_U8, 0, 0), 1);
+                        flam_nn_recurrent(FLAM_RECURRENT_LSTM, FEATURES, HIDDEN, &lstm));
+  flam_module_set_child(model, "head", flam_nn_linear(HIDDEN, words, NULL));
+  flam_module_set_buffer(model, "vocabulary", flam_to(vocabulary, FLAM_U8, 0, NULL), 1);
+  flam_module_to(model, FLAM_DTYPE_NONE, device, 0);
   check();
   return model;
 }
@@ -147,25 +151,23 @@ static flam_loader *windows(text t, const flam_tensor *vocabulary, const options
 static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimizer,
                 flam_device device, flam_tensor *total, flam_progress *bar) {
   const flam_scope frame = flam_frame_push();
-  flam_tensor *params[4 * LAYERS + 3], *loss, *logits;
+  flam_tensor *params[4 * LAYERS + 3], *codes, *following, *logits, *loss;
   const size_t n_params = parameters(model, params, 4 * LAYERS + 3);
   flam_tensor_list *items = NULL;
   void *no_item;
-  const int64_t all = -1;
   int found;
   flam_loader_next(loader, &items, &no_item);
   check();
   found = items != NULL;
   if (found) {
-    logits = flam_module_call(
-        model, flam_to(flam_tensor_list_get(items, 0), device, FLAM_I64, 0, 0));
-    loss = flam_cross_entropy(
-        flam_flatten(logits, 0, 1),
-        flam_reshape(flam_to(flam_tensor_list_get(items, 1), device, FLAM_I64, 0, 0), &all, 1),
-        NULL, -100, FLAM_REDUCTION_MEAN, 0);
+    const int64_t rows[] = {-1, flam_tensor_numel(flam_module_buffer(model, "vocabulary"))};
+    codes = flam_to(flam_tensor_list_get(items, 0), FLAM_I64, device, NULL);
+    following = flam_to(flam_tensor_list_get(items, 1), FLAM_I64, device, NULL);
+    logits = flam_reshape(flam_module_call(model, codes), rows, 2);
+    loss = flam_cross_entropy(logits, flam_flatten(following, NULL), NULL, NULL);
     flam_optimizer_zero_grad(optimizer, 1);
-    flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0);
-    flam_clip_grad_norm_(params, n_params, 1, 2, 0);
+    flam_backward(loss);
+    flam_clip_grad_norm_(params, n_params, 1, NULL);
     flam_optimizer_step(optimizer);
     flam_add_(total, flam_detach(loss), 1); /* stays on the device: a step never waits for it */
     if (flam_progress_advance(bar, 1)) flam_progress_draw(bar);
@@ -179,16 +181,24 @@ static void train(flam_module *model, flam_loader *loader, flam_device device, c
   flam_tensor *params[4 * LAYERS + 3];
   const size_t n_params = parameters(model, params, 4 * LAYERS + 3);
   const int64_t steps = flam_loader_size(loader);
-  flam_optimizer *optimizer = flam_adamw_new(params, n_params, o->lr,
-                                             0.9, 0.999, 1e-8, 1e-2, 0, 0);
-  flam_progress *bar = flam_progress_new(steps * o->epochs, "steps");
+  flam_adamw_options adamw = FLAM_ADAMW_OPTIONS_INIT;
+  flam_progress_options shown = FLAM_PROGRESS_OPTIONS_INIT;
+  flam_creation_options there = FLAM_CREATION_OPTIONS_INIT;
+  flam_optimizer *optimizer;
+  flam_progress *bar;
   long epoch;
+  adamw.lr = o->lr;
+  optimizer = flam_adamw_new(params, n_params, &adamw);
+  shown.total = steps * o->epochs;
+  shown.unit = "steps";
+  bar = flam_progress_new(&shown);
+  there.device = device;
   fflush(stdout); /* what was printed comes before what the bar writes */
-  flam_progress_to_text(bar, 1, FLAM_PROGRESS_AUTOMATIC, 0);
+  flam_progress_to_text(bar, 1, NULL);
   check();
   for (epoch = 1; epoch <= o->epochs; ++epoch) {
     const flam_scope frame = flam_frame_push();
-    flam_tensor *total = flam_zeros(NULL, 0, FLAM_F32, device, 0);
+    flam_tensor *total = flam_zeros(NULL, 0, &there);
     char line[80];
     double loss = 0;
     while (step(loader, model, optimizer, device, total, bar)) {
@@ -212,9 +222,12 @@ static flam_tensor *next_logits(flam_module *model, flam_tensor *codes, flam_ten
   flam_tensor *params[4 * LAYERS], *output = NULL, *before[2];
   const size_t n = parameters(flam_module_child(model, "lstm"), params, 4 * LAYERS);
   flam_tensor *vectors = flam_module_call(flam_module_child(model, "embedding"), codes);
+  flam_rnn_options how = FLAM_RNN_OPTIONS_INIT;
+  how.num_layers = LAYERS;
+  how.batch_first = 1;
   before[0] = state[0], before[1] = state[1];
   flam_lstm(vectors, before, 2, params, n,
-            1, LAYERS, 0, 0, 0, 1, NULL, &output, &state[0], &state[1]);
+            NULL, &output, &state[0], &state[1], &how);
   output = flam_narrow(output, 1, flam_tensor_size(output, 1) - 1, 1);
   return flam_reshape(flam_module_call(flam_module_child(model, "head"), output), &words, 1);
 }
@@ -224,30 +237,34 @@ static flam_tensor *next_logits(flam_module *model, flam_tensor *codes, flam_ten
 static void write_text(flam_module *model, flam_device device, const options *o) {
   const flam_scope no_grad = flam_grad_mode_push(0);
   const int64_t zeros[] = {LAYERS, 1, HIDDEN}, row[] = {1, -1};
-  flam_tensor *vocabulary = flam_to(flam_module_buffer(model, "vocabulary"), 0, FLAM_U8, 0, 0);
+  flam_tensor *vocabulary = flam_to(flam_module_buffer(model, "vocabulary"), FLAM_U8, 0, NULL);
   flam_tensor *state[2], *codes;
+  flam_creation_options there = FLAM_CREATION_OPTIONS_INIT;
+  flam_dim_options likeliest = FLAM_DIM_OPTIONS_INIT;
+  const int64_t last = -1;
   unsigned char used[256] = {0};
   long i;
+  there.device = device;
+  likeliest.dim = &last;
+  likeliest.keepdim = 1;
   flam_module_train(model, 0);
   flam_manual_seed((uint64_t)o->seed);
   flam_tensor_to_host(vocabulary, used, (size_t)flam_tensor_numel(vocabulary));
-  codes = flam_to(encode_prompt(o->prompt, vocabulary), device, FLAM_I64, 0, 0);
-  for (i = 0; i < 2; ++i) state[i] = flam_zeros(zeros, 3, FLAM_F32, device, 0);
+  codes = flam_to(encode_prompt(o->prompt, vocabulary), FLAM_I64, device, NULL);
+  for (i = 0; i < 2; ++i) state[i] = flam_zeros(zeros, 3, &there);
   if (o->prompt)
     fputs(o->prompt, stdout);
   else
     putchar(used[0]);
   for (i = 0; i < o->length; ++i) {
     const flam_scope frame = flam_frame_push();
-    const int64_t last = -1;
     int64_t code = 0;
     flam_tensor *logits = next_logits(model, codes, state);
     codes = o->temperature > 0
                 ? flam_multinomial(flam_softmax(flam_div(logits, flam_scalar_f64(o->temperature),
                                                          FLAM_ROUNDING_UNSPECIFIED),
-                                                last, FLAM_DTYPE_NONE),
-                                   1, 0, NULL)
-                : flam_argmax(logits, &last, 1);
+                                                last, FLAM_DTYPE_NONE), 1, NULL)
+                : flam_argmax(logits, &likeliest);
     flam_tensor_item_i64(codes, &code);
     codes = flam_tensor_keep(flam_reshape(codes, row, 2));
     state[0] = flam_tensor_keep(state[0]), state[1] = flam_tensor_keep(state[1]);

@@ -50,65 +50,73 @@ static double now(void) {
 /* ---- the model and the data ---- */
 
 /* 64 pixels, 256 hidden units, 10 classes. */
-static flam_module *mlp(flam_device device) {
+static flam_module *mlp(void) {
   flam_module *model = flam_nn_sequential();
-  flam_module_append(model, flam_nn_flatten(1, -1));
-  flam_module_append(model, flam_nn_linear(64, 256, 1, device, FLAM_F32));
+  flam_module_append(model, flam_nn_flatten(NULL));
+  flam_module_append(model, flam_nn_linear(64, 256, NULL));
   flam_module_append(model, flam_nn_activation(FLAM_ACTIVATION_RELU));
-  flam_module_append(model, flam_nn_linear(256, 10, 1, device, FLAM_F32));
+  flam_module_append(model, flam_nn_linear(256, 10, NULL));
   return model;
 }
 
-static void append_convolution(flam_module *model, int64_t in, int64_t out, flam_device device) {
-  const int64_t one = 1, two = 2, three = 3;
-  flam_module_append(
-      model, flam_nn_conv2d(in, out, &three, 1, &one, 1, &one, 1, &one, 1, 1, 1, device, FLAM_F32));
+static void append_convolution(flam_module *model, int64_t in, int64_t out) {
+  const int64_t pixel = 1, pool = 2, kernel[] = {3, 3};
+  flam_nn_convolution_options how = FLAM_NN_CONVOLUTION_OPTIONS_INIT;
+  how.padding = &pixel; /* the image keeps its size */
+  how.n_padding = 1;
+  flam_module_append(model, flam_nn_convolution(in, out, kernel, 2, &how));
   flam_module_append(model, flam_nn_activation(FLAM_ACTIVATION_RELU));
-  flam_module_append(model, flam_nn_max_pool2d(&two, 1, NULL, 0, NULL, 0));
+  flam_module_append(model, flam_nn_max_pool2d(&pool, 1, NULL));
 }
 
 /* Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32 channels.
  */
-static flam_module *conv(flam_device device) {
+static flam_module *conv(void) {
   flam_module *model = flam_nn_sequential();
-  append_convolution(model, 1, 16, device);
-  append_convolution(model, 16, 32, device);
-  flam_module_append(model, flam_nn_flatten(1, -1));
-  flam_module_append(model, flam_nn_linear(128, 10, 1, device, FLAM_F32));
+  append_convolution(model, 1, 16);
+  append_convolution(model, 16, 32);
+  flam_module_append(model, flam_nn_flatten(NULL));
+  flam_module_append(model, flam_nn_linear(128, 10, NULL));
   return model;
 }
 
 static digits read_digits(const flam_state *data, const char *images, const char *labels) {
   digits d;
-  d.images = flam_div(flam_to(flam_state_get(data, images), 0, FLAM_F32, 0, 0), flam_scalar_f64(16),
+  d.images = flam_div(flam_to(flam_state_get(data, images), FLAM_F32, 0, NULL), flam_scalar_f64(16),
                       FLAM_ROUNDING_UNSPECIFIED);
-  d.labels = flam_to(flam_state_get(data, labels), 0, FLAM_I64, 0, 0);
+  d.labels = flam_to(flam_state_get(data, labels), FLAM_I64, 0, NULL);
   return d;
 }
 
 static digits to_device(digits d, flam_device device) {
-  d.images = flam_to(d.images, device, FLAM_DTYPE_NONE, 1, 0);
-  d.labels = flam_to(d.labels, device, FLAM_DTYPE_NONE, 1, 0);
+  flam_to_options how = FLAM_TO_OPTIONS_INIT;
+  how.non_blocking = 1;
+  d.images = flam_to(d.images, FLAM_DTYPE_NONE, device, &how);
+  d.labels = flam_to(d.labels, FLAM_DTYPE_NONE, device, &how);
   return d;
 }
 
 /* ---- scoring and training ---- */
 
 static flam_tensor *loss_of(const flam_tensor *logits, const flam_tensor *labels) {
-  return flam_cross_entropy(logits, labels, NULL, -100, FLAM_REDUCTION_MEAN, SMOOTHING);
+  flam_cross_entropy_options how = FLAM_CROSS_ENTROPY_OPTIONS_INIT;
+  how.label_smoothing = SMOOTHING;
+  return flam_cross_entropy(logits, labels, NULL, &how);
 }
 
 static score evaluate(flam_module *model, digits held_out) {
   const int64_t classes = 1;
   const flam_scope no_grad = flam_grad_mode_push(0);
+  flam_dim_options per_image = FLAM_DIM_OPTIONS_INIT;
+  flam_tensor *guess;
   int64_t correct = 0;
   score s = {NULL, 0, 0};
+  per_image.dim = &classes;
   flam_module_train(model, 0);
   s.logits = flam_module_call(model, held_out.images);
   flam_tensor_item_f64(loss_of(s.logits, held_out.labels), &s.loss);
-  flam_tensor_item_i64(flam_sum(flam_eq(flam_argmax(s.logits, &classes, 0), held_out.labels), NULL,
-                                0, 0, FLAM_DTYPE_NONE),
-                       &correct);
+  guess = flam_argmax(s.logits, &per_image);
+  flam_tensor_item_i64(flam_sum(flam_eq(guess, held_out.labels), NULL), &correct);
   flam_scope_pop(no_grad);
   s.accuracy = 100.0 * (double)correct / (double)flam_tensor_numel(held_out.labels);
   check();
@@ -120,10 +128,11 @@ static flam_optimizer *adamw(const flam_module *model, double lr) {
   flam_tensor *params[most];
   const flam_state *named = flam_module_named_parameters(model, 1);
   const size_t count = flam_state_size(named) < most ? flam_state_size(named) : most;
+  flam_adamw_options how = FLAM_ADAMW_OPTIONS_INIT;
   size_t i;
+  how.lr = lr;
   for (i = 0; i < count; ++i) params[i] = flam_state_tensor(named, i);
-  return flam_adamw_new(params, count, lr, 0.9, 0.999, 1e-8, 1e-2, 0,
-                        0);
+  return flam_adamw_new(params, count, &how);
 }
 
 static flam_loader *shuffled(digits learn, const options *o, flam_device device) {
@@ -160,7 +169,7 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
   count = flam_tensor_size(batch.labels, 0);
   loss = loss_of(flam_module_call(model, batch.images), batch.labels);
   flam_optimizer_zero_grad(optimizer, 1);
-  flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0);
+  flam_backward(loss);
   flam_optimizer_step(optimizer);
   /* stays on the device: a step never waits for it */
   flam_add_(total, flam_mul(flam_detach(loss), flam_scalar_f64((double)count)), 1);
@@ -194,13 +203,16 @@ static void write_plot(curves c, const options *o) {
   const size_t n = (size_t)o->epochs;
   char title[100];
   flam_plot *plot;
+  flam_plot_panel_options axes = FLAM_PLOT_PANEL_OPTIONS_INIT;
+  axes.x_label = "epoch";
   snprintf(title, sizeof title, "Handwritten digits, %s: %.1f %% correct", o->conv ? "conv" : "mlp",
            c.accuracy[n - 1]);
   plot = flam_plot_new(title);
-  flam_plot_panel(plot, "Cross-entropy", "epoch", NULL, 0);
+  flam_plot_panel(plot, "Cross-entropy", &axes);
   flam_plot_line(plot, "training", c.losses, n, NULL, 0);
   flam_plot_line(plot, "held out", c.held_out, n, NULL, 0);
-  flam_plot_panel(plot, "Accuracy", "epoch", " %", 0);
+  axes.unit = " %";
+  flam_plot_panel(plot, "Accuracy", &axes);
   flam_plot_line(plot, "held out", c.accuracy, n, NULL, 0);
   flam_plot_write(plot, o->plot);
   check();
@@ -217,9 +229,13 @@ static void say(flam_progress *bar, const char *format, ...) {
 }
 
 static flam_progress *new_bar(int64_t images, flam_device device) {
-  flam_progress *bar = flam_progress_new(images, "images");
+  flam_progress_options how = FLAM_PROGRESS_OPTIONS_INIT;
+  flam_progress *bar;
+  how.total = images;
+  how.unit = "images";
+  bar = flam_progress_new(&how);
   fflush(stdout); /* what was printed comes before what the bar writes */
-  flam_progress_to_text(bar, STDOUT_FILENO, FLAM_PROGRESS_AUTOMATIC, 0);
+  flam_progress_to_text(bar, STDOUT_FILENO, NULL);
   flam_progress_watch(bar, device);
   return bar;
 }
@@ -233,11 +249,13 @@ static curves train(flam_module *model, digits learn, digits held_out, flam_devi
   flam_scheduler *scheduler = flam_cosine_annealing_lr_new(optimizer, o->epochs, 0);
   flam_progress *bar = new_bar(images * o->epochs, device);
   const curves c = new_curves(o->epochs);
+  flam_creation_options there = FLAM_CREATION_OPTIONS_INIT;
   long epoch;
+  there.device = device;
   check();
   for (epoch = 1; epoch <= o->epochs; ++epoch) {
     const flam_scope inner = flam_frame_push();
-    flam_tensor *total = flam_zeros(NULL, 0, FLAM_F32, device, 0);
+    flam_tensor *total = flam_zeros(NULL, 0, &there);
     score s;
     flam_module_train(model, 1);
     while (step(loader, model, optimizer, device, total, bar)) {
@@ -359,9 +377,10 @@ static void run(const options *o) {
   const flam_state *data = flam_load(o->data, 0);
   const digits learn = read_digits(data, "train.images", "train.labels");
   const digits held_out = to_device(read_digits(data, "test.images", "test.labels"), device);
-  flam_module *model = o->conv ? conv(device) : mlp(device);
+  flam_module *model = o->conv ? conv() : mlp();
   double begun;
   score s;
+  flam_module_to(model, FLAM_DTYPE_NONE, device, 0);
   check();
   printf("model    %s, %ld parameters\n", o->conv ? "conv" : "mlp", (long)flam_module_numel(model));
   printf("data     %ld images to learn from, %ld held out\n\n",

@@ -3,8 +3,8 @@
  * namespace: capi
  *
  * Autocast is thread-local and known for two kinds of device: the cpu, and GPUs (cuda and sim).
- * What it does to an operation is PyTorch's; the declarations say it (`FLAM_AUTOCAST`).
- * A training step with gradient scaling never waits for the device.
+ * What it does to an operation is PyTorch's; the declarations say it (`FLAM_AUTOCAST`). A training
+ * step with gradient scaling never waits for the device.
  */
 #ifndef FLAMBEAU_AMP_H
 #define FLAMBEAU_AMP_H
@@ -21,22 +21,27 @@ typedef struct flam_grad_scaler flam_grad_scaler;
 
 /* ---- autocast -------------------------------------------------------------------------------- */
 
+/** Options of `flam_autocast_push`. */
+typedef struct flam_autocast_push_options {
+  size_t struct_size; /**< sizeof(flam_autocast_push_options) */
+  /** of the operations that gain by it: f16, bf16 or f32; default: bf16 on the cpu, f16 on GPUs,
+   *  or what `flam_autocast_set` chose */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_bool enabled FLAM_DEFAULT(1); /**< whether autocast is on inside; default true */
+  /** whether a parameter that is used again keeps its cast until the outermost scope closes;
+   *  default true */
+  flam_bool cache_enabled FLAM_DEFAULT(1);
+} flam_autocast_push_options;
+
 /** Opens a scope in which operations on a kind of device choose their dtype.
  *
  * - `device_type`: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`.
- * - `dtype`: of the operations that gain by it: f16, bf16 or f32; default: bf16 on the cpu, f16
- *   on GPUs, or what `flam_autocast_set` chose.
- * - `enabled`: whether autocast is on inside; default true.
- * - `cache_enabled`: whether a parameter that is used again keeps its cast until the outermost
- *   scope closes; default true.
  * - `out_scope`: the token for `flam_scope_pop`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another kind of device; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_autocast_push(
-    flam_device_type device_type, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
-    flam_bool enabled FLAM_DEFAULT(1), flam_bool cache_enabled FLAM_DEFAULT(1),
-    flam_scope *out_scope);
+FLAM_API flam_status flam_autocast_push(
+    flam_device_type device_type, flam_scope *out_scope, const flam_autocast_push_options *options);
 
 /** Switches autocast of a kind of device on this thread, until the scope around it is popped.
  *
@@ -46,7 +51,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_autocast_push(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another kind of device; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_autocast_set(
+FLAM_API flam_status flam_autocast_set(
     flam_device_type device_type, flam_bool enabled,
     flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
@@ -55,49 +60,53 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_autocast_set(
  * - `device_type`: the kind of device.
  * - returns: false unless switched on, and for a kind of device without autocast.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_autocast_enabled(flam_device_type device_type);
+FLAM_API flam_bool flam_autocast_enabled(flam_device_type device_type);
 
 /** The dtype that autocast of a kind of device would use in this thread.
  *
  * - `device_type`: the kind of device.
  * - returns: the dtype; none for a kind of device without autocast.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_dtype flam_autocast_dtype(flam_device_type device_type);
+FLAM_API flam_dtype flam_autocast_dtype(flam_device_type device_type);
 
 /** Whether this thread keeps casts of parameters.
  *
  * - returns: true unless switched off.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_autocast_cache_enabled(void);
+FLAM_API flam_bool flam_autocast_cache_enabled(void);
 
 /** Switches the keeping of casts on this thread, until the scope around it is popped.
  *
  * - `enabled`: whether casts are kept.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_autocast_set_cache_enabled(flam_bool enabled);
+FLAM_API void flam_autocast_set_cache_enabled(flam_bool enabled);
 
 /** Drops the casts that this thread keeps. */
-FLAM_API FLAM_SINCE(0, 1) void flam_autocast_clear_cache(void);
+FLAM_API void flam_autocast_clear_cache(void);
 
 /* ---- gradient scaling ------------------------------------------------------------------------ */
 
+/** Options of `flam_grad_scaler_new`. */
+typedef struct flam_grad_scaler_options {
+  size_t struct_size; /**< sizeof(flam_grad_scaler_options) */
+  double init_scale FLAM_DEFAULT(65536); /**< the first factor; default 65536 */
+  /** what the factor is multiplied by after `growth_interval` steps with finite gradients, above
+   *  1; default 2 */
+  double growth_factor FLAM_DEFAULT(2);
+  /** what it is multiplied by after gradients that were not finite, below 1; default 0.5 */
+  double backoff_factor FLAM_DEFAULT(0.5);
+  int64_t growth_interval FLAM_DEFAULT(2000); /**< steps; default 2000 */
+  /** false: losses stay as they are, and a step is the optimizer's; default true */
+  flam_bool enabled FLAM_DEFAULT(1);
+} flam_grad_scaler_options;
+
 /** A scale for losses. Its cells are made on the device of the first loss.
  *
- * - `init_scale`: the first factor; default 65536.
- * - `growth_factor`: what the factor is multiplied by after `growth_interval` steps with finite
- *   gradients, above 1; default 2.
- * - `backoff_factor`: what it is multiplied by after gradients that were not finite, below 1;
- *   default 0.5.
- * - `growth_interval`: steps; default 2000.
- * - `enabled`: false: losses stay as they are, and a step is the optimizer's; default true.
  * - returns: the scaler.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor out of range.
  * - source: Micikevicius et al., 2017, arXiv 1710.03740.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_grad_scaler *flam_grad_scaler_new(
-    double init_scale FLAM_DEFAULT(65536), double growth_factor FLAM_DEFAULT(2),
-    double backoff_factor FLAM_DEFAULT(0.5), int64_t growth_interval FLAM_DEFAULT(2000),
-    flam_bool enabled FLAM_DEFAULT(1));
+FLAM_API flam_grad_scaler *flam_grad_scaler_new(const flam_grad_scaler_options *options);
 
 /** Multiplies a loss by the factor.
  *
@@ -106,8 +115,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_grad_scaler *flam_grad_scaler_new(
  * - returns: the product; `loss` itself where the scaler is not enabled.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_grad_scaler_scale(flam_grad_scaler *scaler,
-                                                              const flam_tensor *loss);
+FLAM_API flam_tensor *flam_grad_scaler_scale(flam_grad_scaler *scaler, const flam_tensor *loss);
 
 /** Divides an optimizer's gradients by the factor, so that they can be clipped before the step.
  *
@@ -117,11 +125,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_grad_scaler_scale(flam_grad_scaler *
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` a second time before `flam_grad_scaler_update`, before
  *   any loss was scaled, and for f16 gradients.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_unscale(flam_grad_scaler *scaler,
-                                                               flam_optimizer *optimizer);
+FLAM_API flam_status flam_grad_scaler_unscale(flam_grad_scaler *scaler, flam_optimizer *optimizer);
 
-/** Steps an optimizer, unless one of its gradients is not finite; divides them by the factor
- * where that was not done. The device decides, and nothing waits for it.
+/** Steps an optimizer, unless one of its gradients is not finite; divides them by the factor where
+ * that was not done. The device decides, and nothing waits for it.
  *
  * - `scaler`: the scaler.
  * - `optimizer`: the optimizer.
@@ -129,8 +136,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_unscale(flam_grad_scaler 
  * - errors: as `flam_grad_scaler_unscale`; `FLAM_ERROR_INVALID_ARGUMENT` where no parameter has a
  *   gradient.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_step(flam_grad_scaler *scaler,
-                                                            flam_optimizer *optimizer);
+FLAM_API flam_status flam_grad_scaler_step(flam_grad_scaler *scaler, flam_optimizer *optimizer);
 
 /** Whether the latest step of an optimizer was skipped, and whose gradient was to blame. Waits for
  * the device.
@@ -142,7 +148,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_step(flam_grad_scaler *sc
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the optimizer.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_grad_scaler_skipped(
+FLAM_API FLAM_BLOCKS flam_status flam_grad_scaler_skipped(
     const flam_grad_scaler *scaler, const flam_optimizer *optimizer, flam_bool *out_skipped,
     int64_t *out_parameter);
 
@@ -152,7 +158,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_grad_scaler_skipped(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing was stepped or unscaled.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_update(flam_grad_scaler *scaler);
+FLAM_API flam_status flam_grad_scaler_update(flam_grad_scaler *scaler);
 
 /** The factor. Waits for the device.
  *
@@ -161,8 +167,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_update(flam_grad_scaler *
  * - returns: `FLAM_OK`.
  * - errors: those of the device.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_grad_scaler_get_scale(
-    const flam_grad_scaler *scaler, double *out_scale);
+FLAM_API FLAM_BLOCKS flam_status
+flam_grad_scaler_get_scale(const flam_grad_scaler *scaler, double *out_scale);
 
 /** Sets the factor, in place of an update.
  *
@@ -171,8 +177,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_grad_scaler_get_scale(
  * - returns: `FLAM_OK`.
  * - errors: those of the device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_set_scale(flam_grad_scaler *scaler,
-                                                                 double scale);
+FLAM_API flam_status flam_grad_scaler_set_scale(flam_grad_scaler *scaler, double scale);
 
 /** Changes how the factor adapts.
  *
@@ -183,16 +188,15 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_set_scale(flam_grad_scale
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_configure(
-    flam_grad_scaler *scaler, double growth_factor, double backoff_factor,
-    int64_t growth_interval);
+FLAM_API flam_status flam_grad_scaler_configure(
+    flam_grad_scaler *scaler, double growth_factor, double backoff_factor, int64_t growth_interval);
 
 /** Whether a scaler does anything.
  *
  * - `scaler`: the scaler.
  * - returns: as it was made.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_grad_scaler_enabled(const flam_grad_scaler *scaler);
+FLAM_API flam_bool flam_grad_scaler_enabled(const flam_grad_scaler *scaler);
 
 /** What a scaler needs to go on later: `scale`, `growth_factor`, `backoff_factor` (f64),
  * `growth_interval` and `_growth_tracker` (i64), 0-d on the cpu. Waits for the device.
@@ -201,8 +205,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_grad_scaler_enabled(const flam_grad_sca
  * - returns: the state.
  * - errors: those of the device.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_state *flam_grad_scaler_state_dict(
-    const flam_grad_scaler *scaler);
+FLAM_API FLAM_BLOCKS flam_state *flam_grad_scaler_state_dict(const flam_grad_scaler *scaler);
 
 /** Takes over the state that `flam_grad_scaler_state_dict` gave.
  *
@@ -212,14 +215,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_state *flam_grad_scaler_state_dict(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a missing entry or a factor out of range; nothing
  *   changes then.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_grad_scaler_load_state_dict(
-    flam_grad_scaler *scaler, const flam_state *state);
+FLAM_API FLAM_BLOCKS flam_status
+flam_grad_scaler_load_state_dict(flam_grad_scaler *scaler, const flam_state *state);
 
 /** Drops a reference to a scaler.
  *
  * - `scaler`: the scaler, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_grad_scaler_release(FLAM_NULLABLE flam_grad_scaler *scaler);
+FLAM_API void flam_grad_scaler_release(FLAM_NULLABLE flam_grad_scaler *scaler);
 
 /* ---- gradient scaling for optimizers of the caller's own ------------------------------------- */
 
@@ -231,7 +234,7 @@ FLAM_API FLAM_SINCE(0, 1) void flam_grad_scaler_release(FLAM_NULLABLE flam_grad_
  * - returns: `FLAM_OK`.
  * - errors: as `flam_grad_scaler_unscale`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_unscale_params(
+FLAM_API flam_status flam_grad_scaler_unscale_params(
     flam_grad_scaler *scaler, uint64_t owner, flam_tensor *const *params, size_t n_params);
 
 /** What comes before the caller's own step: `flam_grad_scaler_unscale_params` where that was not
@@ -243,7 +246,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_unscale_params(
  * - returns: `FLAM_OK`.
  * - errors: as `flam_grad_scaler_step`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_begin_step(
+FLAM_API flam_status flam_grad_scaler_begin_step(
     flam_grad_scaler *scaler, uint64_t owner, flam_tensor *const *params, size_t n_params);
 
 /** Whether gradients were not finite, as a cell on the device for the fused steps.
@@ -254,7 +257,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_grad_scaler_begin_step(
  * - returns: 0-d f32: 0, or 1 where a gradient on any device was not finite.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the owner.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_grad_scaler_found_inf(
+FLAM_API flam_tensor *flam_grad_scaler_found_inf(
     const flam_grad_scaler *scaler, uint64_t owner, flam_device device);
 
 /** `flam_grad_scaler_skipped` for parameters that the caller steps. Waits for the device.
@@ -266,9 +269,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_grad_scaler_found_inf(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the owner.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_grad_scaler_owner_skipped(
-    const flam_grad_scaler *scaler, uint64_t owner, flam_bool *out_skipped,
-    int64_t *out_parameter);
+FLAM_API FLAM_BLOCKS flam_status flam_grad_scaler_owner_skipped(
+    const flam_grad_scaler *scaler, uint64_t owner, flam_bool *out_skipped, int64_t *out_parameter);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #define FLAMBEAU_ARRANGE_H
 
 #include "flambeau/common.h"
+#include "flambeau/shape.h"
 #include "flambeau/tensor.h"
 
 #ifdef __cplusplus
@@ -22,17 +23,22 @@ enum {
   FLAM_SCATTER_AMIN = 5
 };
 
+/** Options of `flam_rot90`. */
+typedef struct flam_rot90_options {
+  size_t struct_size; /**< sizeof(flam_rot90_options) */
+  int64_t k FLAM_DEFAULT(1); /**< number of quarter turns; default 1 */
+  const int64_t *dims FLAM_DEFAULT(NULL); /**< the two dimensions; default: 0 and 1 */
+  size_t n_dims;
+} flam_rot90_options;
+
 /** A quarter turn, or several, in the plane of two dimensions, from the first to the second.
  *
  * - `input`: at least 2-d.
- * - `k`: number of quarter turns; default 1.
- * - `dims`: the two dimensions; default: 0 and 1.
  * - returns: `input`'s elements, turned.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there are not two different dimensions.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_rot90(
-    const flam_tensor *input, int64_t k FLAM_DEFAULT(1),
-    FLAM_NULLABLE const int64_t *dims FLAM_DEFAULT(NULL), size_t n_dims);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_rot90(const flam_tensor *input, const flam_rot90_options *options);
 
 /** All tuples of one element of each vector; the last one varies first.
  *
@@ -40,20 +46,27 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_rot90(
  * - returns: [product of sizes, number of tensors]; of one tensor, itself.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_cartesian_prod(
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_cartesian_prod(
     FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
+
+/** Options of `flam_combinations`. */
+typedef struct flam_combinations_options {
+  size_t struct_size; /**< sizeof(flam_combinations_options) */
+  int64_t r FLAM_DEFAULT(2); /**< how many elements; default 2 */
+  /** whether an element may be chosen again; default false */
+  flam_bool with_replacement FLAM_DEFAULT(0);
+} flam_combinations_options;
 
 /** All choices of `r` elements of a vector, in order.
  *
  * - `input`: [n].
- * - `r`: how many elements; default 2.
- * - `with_replacement`: whether an element may be chosen again; default false.
  * - returns: [number of choices, `r`].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative `r`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch") flam_tensor *flam_combinations(
-    const flam_tensor *input, int64_t r FLAM_DEFAULT(2),
-    flam_bool with_replacement FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_combinations(
+    const flam_tensor *input, const flam_combinations_options *options);
 
 /** Tensors side by side; vectors are columns.
  *
@@ -61,8 +74,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch") flam_tensor *flam_comb
  * - returns: joined along dimension 1.
  * - errors: as `flam_cat`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_column_stack(
-    flam_tensor *const *tensors, size_t n_tensors);
+FLAM_TORCH("torch")
+FLAM_API FLAM_OUT flam_tensor *flam_column_stack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Parts of nearly equal size along a dimension; the first ones are one greater.
  *
@@ -72,7 +85,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_column_
  * - returns: views.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `sections` is below 1; `FLAM_ERROR_INDEX`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_tensor_split(
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor_list *flam_tensor_split(
     const flam_tensor *input, int64_t sections, int64_t dim FLAM_DEFAULT(0));
 
 /** Parts between given places along a dimension.
@@ -83,10 +97,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_tens
  * - returns: views, one more than there are indices.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch.tensor_split Tensor.tensor_split") flam_tensor_list *flam_tensor_split_at(
-        const flam_tensor *input, const int64_t *indices, size_t n_indices,
-        int64_t dim FLAM_DEFAULT(0));
+FLAM_TORCH("torch.tensor_split Tensor.tensor_split")
+FLAM_API flam_tensor_list *flam_tensor_split_at(
+    const flam_tensor *input, const int64_t *indices, size_t n_indices,
+    int64_t dim FLAM_DEFAULT(0));
 
 /** Equal parts along the second dimension, of a vector along the first.
  *
@@ -95,8 +109,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: views.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_hsplit(
-    const flam_tensor *input, int64_t sections);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor_list *flam_hsplit(const flam_tensor *input, int64_t sections);
 
 /** Parts between given places along the second dimension, of a vector along the first.
  *
@@ -105,9 +119,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_hspl
  * - returns: views.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch.hsplit Tensor.hsplit") flam_tensor_list *flam_hsplit_at(
-        const flam_tensor *input, const int64_t *indices, size_t n_indices);
+FLAM_TORCH("torch.hsplit Tensor.hsplit")
+FLAM_API flam_tensor_list *flam_hsplit_at(
+    const flam_tensor *input, const int64_t *indices, size_t n_indices);
 
 /** Equal parts along the first dimension.
  *
@@ -116,8 +130,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: views.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_vsplit(
-    const flam_tensor *input, int64_t sections);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor_list *flam_vsplit(const flam_tensor *input, int64_t sections);
 
 /** Parts between given places along the first dimension.
  *
@@ -126,9 +140,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_vspl
  * - returns: views.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch.vsplit Tensor.vsplit") flam_tensor_list *flam_vsplit_at(
-        const flam_tensor *input, const int64_t *indices, size_t n_indices);
+FLAM_TORCH("torch.vsplit Tensor.vsplit")
+FLAM_API flam_tensor_list *flam_vsplit_at(
+    const flam_tensor *input, const int64_t *indices, size_t n_indices);
 
 /** Equal parts along the third dimension.
  *
@@ -137,8 +151,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: views.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_dsplit(
-    const flam_tensor *input, int64_t sections);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor_list *flam_dsplit(const flam_tensor *input, int64_t sections);
 
 /** Parts between given places along the third dimension.
  *
@@ -147,9 +161,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_dspl
  * - returns: views.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch.dsplit Tensor.dsplit") flam_tensor_list *flam_dsplit_at(
-        const flam_tensor *input, const int64_t *indices, size_t n_indices);
+FLAM_TORCH("torch.dsplit Tensor.dsplit")
+FLAM_API flam_tensor_list *flam_dsplit_at(
+    const flam_tensor *input, const int64_t *indices, size_t n_indices);
 
 /** A copy in which one index of a dimension is replaced.
  *
@@ -160,7 +174,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_select_scatter(
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_select_scatter(
     const flam_tensor *input, const flam_tensor *src, int64_t dim, int64_t index);
 
 /** A copy in which the elements of a view with given geometry are replaced.
@@ -173,7 +188,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_select_sc
  * - returns: shape, strides and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where the view reaches outside of `input` or `src` does not fit it.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_as_strided_scatter(
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_as_strided_scatter(
     const flam_tensor *input, const flam_tensor *src, const int64_t *size, size_t n_size,
     const int64_t *stride, size_t n_stride,
     FLAM_NULLABLE const int64_t *storage_offset FLAM_DEFAULT(NULL));
@@ -190,26 +206,30 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_as_stride
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another rule.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_index_reduce(const flam_tensor *input, int64_t dim, const flam_tensor *index,
-        const flam_tensor *source, flam_scatter_rule reduce,
-        FLAM_KEYWORD flam_bool include_self FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_reduce(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
+    flam_scatter_rule reduce, FLAM_KEYWORD flam_bool include_self FLAM_DEFAULT(1));
+
+/** Options of `flam_slice_scatter`. */
+typedef struct flam_slice_scatter_options {
+  size_t struct_size; /**< sizeof(flam_slice_scatter_options) */
+  int64_t dim FLAM_DEFAULT(0); /**< the dimension to slice; default 0 */
+  const int64_t *start FLAM_DEFAULT(NULL); /**< where the slice starts; default 0 */
+  const int64_t *end FLAM_DEFAULT(NULL); /**< where it ends; default: at the end */
+  int64_t step FLAM_DEFAULT(1); /**< distance of its indices; default 1 */
+} flam_slice_scatter_options;
 
 /** A copy in which a slice is replaced.
  *
  * - `input`: at least 1-d.
  * - `src`: the shape of the slice.
- * - `dim`: the dimension to slice; default 0.
- * - `start`: where the slice starts; default 0.
- * - `end`: where it ends; default: at the end.
- * - `step`: distance of its indices; default 1.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_slice_scatter(
-    const flam_tensor *input, const flam_tensor *src, int64_t dim FLAM_DEFAULT(0),
-    FLAM_NULLABLE const int64_t *start FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const int64_t *end FLAM_DEFAULT(NULL), int64_t step FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_slice_scatter(
+    const flam_tensor *input, const flam_tensor *src, const flam_slice_scatter_options *options);
 
 /** A copy in which a diagonal is replaced.
  *
@@ -221,9 +241,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_slice_sca
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_diagonal_scatter(
-    const flam_tensor *input, const flam_tensor *src, int64_t offset FLAM_DEFAULT(0),
-    int64_t dim1 FLAM_DEFAULT(0), int64_t dim2 FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_diagonal_scatter(
+    const flam_tensor *input, const flam_tensor *src, const flam_diagonal_options *options);
 
 /** Values joined with what is where an index names: `input[index[i][j]][j]` with `src[i][j]` for
  * `dim` 0.
@@ -237,26 +257,31 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_diagonal_
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_scatter_reduce(const flam_tensor *input, int64_t dim,
-        const flam_tensor *index, const flam_tensor *src, flam_scatter_rule reduce,
-        FLAM_KEYWORD flam_bool include_self FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_reduce(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
+    flam_scatter_rule reduce, FLAM_KEYWORD flam_bool include_self FLAM_DEFAULT(1));
+
+/** Options of `flam_repeat_interleave_each`. */
+typedef struct flam_repeat_interleave_each_options {
+  size_t struct_size; /**< sizeof(flam_repeat_interleave_each_options) */
+  const int64_t *dim FLAM_DEFAULT(NULL); /**< the dimension; default: the flattened tensor */
+  /** the sum of `repeats`, where it is known; default: it is read */
+  const int64_t *output_size FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_repeat_interleave_each_options;
 
 /** Each element, or slice along a dimension, as often as a tensor says.
  *
  * - `input`: any tensor.
  * - `repeats`: [size of `dim`] or one number; int64 or int32, not negative.
- * - `dim`: the dimension; default: the flattened tensor.
- * - `output_size`: the sum of `repeats`, where it is known; default: it is read.
  * - returns: size `sum(repeats)` along `dim`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative number; `FLAM_ERROR_SHAPE`;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch.repeat_interleave Tensor.repeat_interleave")
-    flam_tensor *flam_repeat_interleave_each(const flam_tensor *input, const flam_tensor *repeats,
-        FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
-        FLAM_KEYWORD FLAM_NULLABLE const int64_t *output_size FLAM_DEFAULT(NULL));
+FLAM_TORCH("torch.repeat_interleave Tensor.repeat_interleave")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_repeat_interleave_each(
+    const flam_tensor *input, const flam_tensor *repeats,
+    const flam_repeat_interleave_each_options *options);
 
 /** Sets the main diagonal, in place.
  *
@@ -267,9 +292,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - returns: `input`, another handle to the same tensor.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
-    flam_tensor *flam_fill_diagonal_( flam_tensor *input, const flam_tensor *fill_value,
-        flam_bool wrap FLAM_DEFAULT(0));
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_fill_diagonal_(
+    flam_tensor *input, const flam_tensor *fill_value, flam_bool wrap FLAM_DEFAULT(0));
 
 #ifdef __cplusplus
 }

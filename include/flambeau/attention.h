@@ -10,6 +10,16 @@
 extern "C" {
 #endif
 
+/** Options of `flam_scaled_dot_product_attention`. */
+typedef struct flam_scaled_dot_product_attention_options {
+  size_t struct_size; /**< sizeof(flam_scaled_dot_product_attention_options) */
+  double dropout_p FLAM_DEFAULT(0); /**< probability of dropping a weight; default 0 */
+  flam_bool is_causal FLAM_DEFAULT(0); /**< whether later keys count for nothing; default false */
+  const double *scale FLAM_DEFAULT(NULL); /**< of the scores; default 1 / sqrt(e) */
+  /** whether heads of `key` and `value` serve several of `query`; default false */
+  flam_bool enable_gqa FLAM_DEFAULT(0);
+} flam_scaled_dot_product_attention_options;
+
 /** `softmax(query key^T scale + mask) value`.
  *
  * - `query`: [..., heads, length, e], floating point.
@@ -17,21 +27,43 @@ extern "C" {
  * - `value`: [..., heads, keys, v].
  * - `attn_mask`: shape that broadcasts to [..., heads, length, keys]: bool, true where a key
  *   counts, or added to the scores; default none.
- * - `dropout_p`: probability of dropping a weight; default 0.
- * - `is_causal`: whether later keys count for nothing; default false.
- * - `scale`: of the scores; default 1 / sqrt(e).
- * - `enable_gqa`: whether heads of `key` and `value` serve several of `query`; default false.
  * - returns: [..., heads, length, v].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower")
-    FLAM_TORCH("F") flam_tensor *flam_scaled_dot_product_attention(
-        const flam_tensor *query, const flam_tensor *key, const flam_tensor *value,
-        FLAM_NULLABLE const flam_tensor *attn_mask FLAM_DEFAULT(NULL),
-        double dropout_p FLAM_DEFAULT(0), flam_bool is_causal FLAM_DEFAULT(0),
-        FLAM_NULLABLE const double *scale FLAM_DEFAULT(NULL), flam_bool enable_gqa FLAM_DEFAULT(0));
+FLAM_AUTOCAST("lower")
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_scaled_dot_product_attention(
+    const flam_tensor *query, const flam_tensor *key, const flam_tensor *value,
+    FLAM_NULLABLE const flam_tensor *attn_mask FLAM_DEFAULT(NULL),
+    const flam_scaled_dot_product_attention_options *options);
+
+/** Options of `flam_multi_head_attention` and `flam_multi_head_attention_weights`. */
+typedef struct flam_multi_head_attention_options {
+  size_t struct_size; /**< sizeof(flam_multi_head_attention_options) */
+  /** [3 e, e], the three projections; default none: they are separate */
+  const flam_tensor *in_proj_weight FLAM_DEFAULT(NULL);
+  const flam_tensor *in_proj_bias FLAM_DEFAULT(NULL); /**< [3 e]; default none */
+  const flam_tensor *q_proj_weight FLAM_DEFAULT(NULL); /**< [e, e]; default none */
+  const flam_tensor *k_proj_weight FLAM_DEFAULT(NULL); /**< [e, e']; default none */
+  const flam_tensor *v_proj_weight FLAM_DEFAULT(NULL); /**< [e, e'']; default none */
+  const flam_tensor *bias_k FLAM_DEFAULT(NULL); /**< [1, 1, e], one more key; default none */
+  const flam_tensor *bias_v FLAM_DEFAULT(NULL); /**< [1, 1, e], its value; default none */
+  /** [e, e]; default none: no projection of the result */
+  const flam_tensor *proj_weight FLAM_DEFAULT(NULL);
+  const flam_tensor *proj_bias FLAM_DEFAULT(NULL); /**< [e]; default none */
+  /** [n, keys] or [keys], keys that count for nothing (bool), or added to scores; default none */
+  const flam_tensor *key_padding_mask FLAM_DEFAULT(NULL);
+  /** [length, keys] or [n heads, length, keys], as above; default none */
+  const flam_tensor *attn_mask FLAM_DEFAULT(NULL);
+  double dropout FLAM_DEFAULT(0); /**< probability of dropping a weight; default 0 */
+  flam_bool training FLAM_DEFAULT(0); /**< whether dropout drops; default false */
+  /** whether a key and value of zeros is added; default false */
+  flam_bool add_zero_attn FLAM_DEFAULT(0);
+  /** that `attn_mask` hides later keys; without it, hides them itself; default false */
+  flam_bool is_causal FLAM_DEFAULT(0);
+} flam_multi_head_attention_options;
 
 /** Attention of several heads, with the projections before and after.
  *
@@ -39,42 +71,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower")
  * - `key`: [keys, n, e'] or [keys, e'].
  * - `value`: [keys, n, e''] or [keys, e''].
  * - `num_heads`: divides e.
- * - `in_proj_weight`: [3 e, e], the three projections; default none: they are separate.
- * - `in_proj_bias`: [3 e]; default none.
- * - `q_proj_weight`: [e, e]; default none.
- * - `k_proj_weight`: [e, e']; default none.
- * - `v_proj_weight`: [e, e'']; default none.
- * - `bias_k`: [1, 1, e], one more key; default none.
- * - `bias_v`: [1, 1, e], its value; default none.
- * - `proj_weight`: [e, e]; default none: no projection of the result.
- * - `proj_bias`: [e]; default none.
- * - `key_padding_mask`: [n, keys] or [keys], keys that count for nothing (bool), or added to
- *   scores; default none.
- * - `attn_mask`: [length, keys] or [n heads, length, keys], as above; default none.
- * - `dropout`: probability of dropping a weight; default 0.
- * - `training`: whether dropout drops; default false.
- * - `add_zero_attn`: whether a key and value of zeros is added; default false.
- * - `is_causal`: that `attn_mask` hides later keys; without it, hides them itself; default false.
  * - returns: [length, n, e] or [length, e].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_multi_head_attention(
+FLAM_API flam_tensor *flam_multi_head_attention(
     const flam_tensor *query, const flam_tensor *key, const flam_tensor *value, int64_t num_heads,
-    FLAM_NULLABLE const flam_tensor *in_proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *in_proj_bias FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *q_proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *k_proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *v_proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *bias_k FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *bias_v FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *proj_bias FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *key_padding_mask FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *attn_mask FLAM_DEFAULT(NULL), double dropout FLAM_DEFAULT(0),
-    flam_bool training FLAM_DEFAULT(0), flam_bool add_zero_attn FLAM_DEFAULT(0),
-    flam_bool is_causal FLAM_DEFAULT(0));
+    const flam_multi_head_attention_options *options);
 
 /** Attention of several heads, and its weights.
  *
@@ -82,43 +86,16 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_multi_head_attention(
  * - `key`: [keys, n, e'] or [keys, e'].
  * - `value`: [keys, n, e''] or [keys, e''].
  * - `num_heads`: divides e.
- * - `in_proj_weight`: [3 e, e], the three projections; default none: they are separate.
- * - `in_proj_bias`: [3 e]; default none.
- * - `q_proj_weight`: [e, e]; default none.
- * - `k_proj_weight`: [e, e']; default none.
- * - `v_proj_weight`: [e, e'']; default none.
- * - `bias_k`: [1, 1, e], one more key; default none.
- * - `bias_v`: [1, 1, e], its value; default none.
- * - `proj_weight`: [e, e]; default none: no projection of the result.
- * - `proj_bias`: [e]; default none.
- * - `key_padding_mask`: [n, keys] or [keys], keys that count for nothing (bool), or added to
- *   scores; default none.
- * - `attn_mask`: [length, keys] or [n heads, length, keys], as above; default none.
- * - `dropout`: probability of dropping a weight; default 0.
- * - `training`: whether dropout drops; default false.
- * - `add_zero_attn`: whether a key and value of zeros is added; default false.
- * - `is_causal`: that `attn_mask` hides later keys; without it, hides them itself; default false.
  * - `out_output`: [length, n, e] or [length, e].
  * - `out_weights`: [n, heads, length, keys] or [heads, length, keys].
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_multi_head_attention_weights(
+FLAM_API flam_status flam_multi_head_attention_weights(
     const flam_tensor *query, const flam_tensor *key, const flam_tensor *value, int64_t num_heads,
-    FLAM_NULLABLE const flam_tensor *in_proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *in_proj_bias FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *q_proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *k_proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *v_proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *bias_k FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *bias_v FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *proj_weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *proj_bias FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *key_padding_mask FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *attn_mask FLAM_DEFAULT(NULL), double dropout FLAM_DEFAULT(0),
-    flam_bool training FLAM_DEFAULT(0), flam_bool add_zero_attn FLAM_DEFAULT(0),
-    flam_bool is_causal FLAM_DEFAULT(0), flam_tensor ** out_output, flam_tensor ** out_weights);
+    flam_tensor **out_output, flam_tensor **out_weights,
+    const flam_multi_head_attention_options *options);
 
 #ifdef __cplusplus
 }

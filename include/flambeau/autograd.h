@@ -2,8 +2,7 @@
  * namespace: capi
  *
  * Modes are thread-local. A `push` returns a token that `flam_scope_pop` takes back on the same
- * thread, in
- * reverse order. Callbacks run on the thread that runs backward, with no lock held.
+ * thread, in reverse order. Callbacks run on the thread that runs backward, with no lock held.
  */
 #ifndef FLAMBEAU_AUTOGRAD_H
 #define FLAMBEAU_AUTOGRAD_H
@@ -27,9 +26,9 @@ typedef struct flam_saved flam_saved;
 /** A function on a gradient (or, after accumulation, on the leaf). */
 typedef struct flam_hook_callback {
   size_t struct_size; /* sizeof(flam_hook_callback) */
-  void *user;         /* handed to the functions below */
-  /* Sees `grad`, borrowed; `*out_grad` is NULL and may be set to an owned replacement.
-   * Returns FLAM_OK, or records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
+  void *user; /* handed to the functions below */
+  /* Sees `grad`, borrowed; `*out_grad` is NULL and may be set to an owned replacement. Returns
+   * FLAM_OK, or records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
   flam_status (*call)(void *user, const flam_tensor *grad, flam_tensor **out_grad);
   void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
 } flam_hook_callback;
@@ -37,65 +36,83 @@ typedef struct flam_hook_callback {
 /** The gradient of a function that the caller wrote. */
 typedef struct flam_function {
   size_t struct_size; /* sizeof(flam_function) */
-  void *user;         /* handed to the functions below */
-  const char *name;   /* shown as grad_fn; copied */
+  void *user; /* handed to the functions below */
+  const char *name; /* shown as grad_fn; copied */
   flam_bool
       materialize_grads; /* whether missing gradients of outputs arrive as zeros, not as NULL */
-  /* `grads`: one per output, borrowed. `out_grads`: n_out_grads NULLs, one per
-   * input, to be set to owned tensors; NULL means zero. Returns FLAM_OK, or records with
-   * flam_error_set and returns
-   * FLAM_ERROR_CALLBACK. */
-  flam_status (*backward)(void *user, flam_tensor *const *grads, size_t n_grads,
-                          flam_tensor **out_grads, size_t n_out_grads);
+  /* `grads`: one per output, borrowed. `out_grads`: n_out_grads NULLs, one per input, to be set
+   * to owned tensors; NULL means zero. Returns FLAM_OK, or records with flam_error_set and
+   * returns FLAM_ERROR_CALLBACK. */
+  flam_status (*backward)(
+      void *user, flam_tensor *const *grads, size_t n_grads, flam_tensor **out_grads,
+      size_t n_out_grads);
   void (*release_saved)(void *user); /* saved values may go: a later backward fails; may be NULL */
   void (*drop)(void *user); /* called exactly once, also where recording fails; may be NULL */
 } flam_function;
 
 /* ---- the backward pass ---------------------------------------------------------------------- */
 
+/** Computes gradients of a loss and adds them to the leaves' gradients.
+ *
+ * - `loss`: one element that requires grad.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where nothing requires grad, the graph was freed or a saved value
+ *   was overwritten; `FLAM_ERROR_SHAPE` for more than one element; what a callback failed with.
+ */
+FLAM_API FLAM_BLOCKS flam_status flam_backward(const flam_tensor *loss);
+
+/** Options of `flam_autograd_backward`. */
+typedef struct flam_autograd_backward_options {
+  size_t struct_size; /**< sizeof(flam_autograd_backward_options) */
+  /** their gradients, in their shapes; a NULL entry stands for 1 and needs one element; default:
+   *  all NULL */
+  flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL);
+  size_t n_grad_tensors;
+  /** whether saved values stay for another pass; `create_graph` implies it; default false */
+  flam_bool retain_graph FLAM_DEFAULT(0);
+  /** whether the gradients can be differentiated themselves; default false */
+  flam_bool create_graph FLAM_DEFAULT(0);
+  /** the only leaves to accumulate into; default: all */
+  flam_tensor *const *inputs FLAM_DEFAULT(NULL);
+  size_t n_inputs;
+} flam_autograd_backward_options;
+
 /** Computes gradients of `tensors` and adds them to the leaves' gradients.
  *
  * - `tensors`: where to start; each requires grad.
- * - `grad_tensors`: their gradients, in their shapes; a NULL entry stands for 1 and needs one
- *   element;
- *   default: all NULL.
- * - `retain_graph`: whether saved values stay for another pass; `create_graph` implies it; default
- *   false.
- * - `create_graph`: whether the gradients can be differentiated themselves; default false.
- * - `inputs`: the only leaves to accumulate into; default: all.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_AUTOGRAD` where nothing requires grad, the graph was freed or a saved
- *   value was
- *   overwritten; `FLAM_ERROR_SHAPE` for a gradient of another shape; what a callback failed with.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where nothing requires grad, the graph was freed or a saved value
+ *   was overwritten; `FLAM_ERROR_SHAPE` for a gradient of another shape; what a callback failed
+ *   with.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_backward(flam_tensor *const *tensors, size_t n_tensors,
-                  FLAM_NULLABLE flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL),
-                  size_t n_grad_tensors, flam_bool retain_graph FLAM_DEFAULT(0),
-                  flam_bool create_graph FLAM_DEFAULT(0),
-                  FLAM_NULLABLE flam_tensor *const *inputs FLAM_DEFAULT(NULL),
-                  size_t n_inputs);
+FLAM_API FLAM_BLOCKS flam_status flam_autograd_backward(
+    flam_tensor *const *tensors, size_t n_tensors, const flam_autograd_backward_options *options);
+
+/** Options of `flam_grad`. */
+typedef struct flam_grad_options {
+  size_t struct_size; /**< sizeof(flam_grad_options) */
+  /** gradients of `outputs`; a NULL entry stands for 1 and needs one element; default: all NULL */
+  flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL);
+  size_t n_grad_outputs;
+  /** whether saved values stay for another pass; `create_graph` implies it; default false */
+  flam_bool retain_graph FLAM_DEFAULT(0);
+  /** whether the gradients can be differentiated themselves; default false */
+  flam_bool create_graph FLAM_DEFAULT(0);
+  /** whether an input that `outputs` do not depend on gives a missing entry instead of an error;
+   *  default false */
+  flam_bool allow_unused FLAM_DEFAULT(0);
+} flam_grad_options;
 
 /** Computes gradients of `outputs` with respect to `inputs` and accumulates nothing.
  *
  * - `outputs`: where to start; each requires grad.
  * - `inputs`: what to differentiate by; each requires grad.
- * - `grad_outputs`: gradients of `outputs`; a NULL entry stands for 1 and needs one element;
- *   default: all NULL.
- * - `retain_graph`: whether saved values stay for another pass; `create_graph` implies it; default
- *   false.
- * - `create_graph`: whether the gradients can be differentiated themselves; default false.
- * - `allow_unused`: whether an input that `outputs` do not depend on gives a missing entry instead
- *   of an
- *   error; default false.
  * - returns: one gradient per input.
- * - errors: as `flam_backward`; `FLAM_ERROR_AUTOGRAD` for an unused input.
+ * - errors: as `flam_autograd_backward`; `FLAM_ERROR_AUTOGRAD` for an unused input.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor_list *flam_grad(
-    flam_tensor *const *outputs, size_t n_outputs, flam_tensor *const *inputs,
-    size_t n_inputs, FLAM_NULLABLE flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL),
-    size_t n_grad_outputs, flam_bool retain_graph FLAM_DEFAULT(0),
-    flam_bool create_graph FLAM_DEFAULT(0), flam_bool allow_unused FLAM_DEFAULT(0));
+FLAM_API FLAM_BLOCKS flam_tensor_list *flam_grad(
+    flam_tensor *const *outputs, size_t n_outputs, flam_tensor *const *inputs, size_t n_inputs,
+    const flam_grad_options *options);
 
 /* ---- modes ---------------------------------------------------------------------------------- */
 
@@ -104,20 +121,20 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor_list *flam_grad(
  *
  * - `enabled`: whether to look; not at the start.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_set_detect_anomaly(flam_bool enabled);
+FLAM_API void flam_set_detect_anomaly(flam_bool enabled);
 
 /** Whether backward passes look for NaN.
  *
  * - returns: what `flam_set_detect_anomaly` set last; false at the start.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_detect_anomaly_enabled(void);
+FLAM_API flam_bool flam_detect_anomaly_enabled(void);
 
 /** Opens a scope in which operations are recorded or not.
  *
  * - `enabled`: whether to record.
  * - returns: the token for `flam_scope_pop`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_scope flam_grad_mode_push(flam_bool enabled);
+FLAM_API flam_scope flam_grad_mode_push(flam_bool enabled);
 
 /** Opens a scope of inference mode: nothing is recorded, and tensors made in it stay outside
  * autograd.
@@ -125,7 +142,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_scope flam_grad_mode_push(flam_bool enabled);
  * - `enabled`: whether inference mode is on.
  * - returns: the token for `flam_scope_pop`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_scope flam_inference_mode_push(flam_bool enabled);
+FLAM_API flam_scope flam_inference_mode_push(flam_bool enabled);
 
 /** Closes the innermost scope of this thread and restores what it changed.
  *
@@ -134,25 +151,25 @@ FLAM_API FLAM_SINCE(0, 1) flam_scope flam_inference_mode_push(flam_bool enabled)
  * - errors: `FLAM_ERROR_SCOPE` where `scope` is not this thread's innermost one; nothing changes
  *   then.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_scope_pop(flam_scope scope);
+FLAM_API flam_status flam_scope_pop(flam_scope scope);
 
 /** Whether this thread records operations.
  *
  * - returns: true unless switched off.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_grad_enabled(void);
+FLAM_API flam_bool flam_grad_enabled(void);
 
 /** Switches recording on this thread on or off, until the scope around it is popped.
  *
  * - `enabled`: whether to record.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_set_grad_enabled(flam_bool enabled);
+FLAM_API void flam_set_grad_enabled(flam_bool enabled);
 
 /** Whether this thread is in inference mode.
  *
  * - returns: false unless switched on.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_inference_enabled(void);
+FLAM_API flam_bool flam_inference_enabled(void);
 
 /* ---- tensors in the graph ------------------------------------------------------------------- */
 
@@ -162,14 +179,14 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_inference_enabled(void);
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_AUTOGRAD` where it does not require grad.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_retain_grad(flam_tensor *tensor);
+FLAM_API flam_status flam_tensor_retain_grad(flam_tensor *tensor);
 
 /** Whether the gradient of a tensor that is not a leaf is kept.
  *
  * - `tensor`: any tensor.
  * - returns: true after `flam_tensor_retain_grad`; false for leaves.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_retains_grad(const flam_tensor *tensor);
+FLAM_API flam_bool flam_tensor_retains_grad(const flam_tensor *tensor);
 
 /** Takes a tensor out of the graph in place: it becomes a leaf that does not require grad.
  *
@@ -177,14 +194,14 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_retains_grad(const flam_tensor *
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a view.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_detach_(flam_tensor *tensor);
+FLAM_API flam_status flam_tensor_detach_(flam_tensor *tensor);
 
 /** Which of its operation's results a tensor is.
  *
  * - `tensor`: any tensor.
  * - returns: the number, from 0.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_output_nr(const flam_tensor *tensor);
+FLAM_API int64_t flam_tensor_output_nr(const flam_tensor *tensor);
 
 /** Runs a function on a tensor's gradient whenever backward computes it.
  *
@@ -194,8 +211,7 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_output_nr(const flam_tensor *tenso
  * - errors: `FLAM_ERROR_AUTOGRAD` where the tensor does not require grad; `drop` has been called
  *   then.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_hook *flam_tensor_register_hook(flam_tensor *tensor,
-                                                               const flam_hook_callback *hook);
+FLAM_API flam_hook *flam_tensor_register_hook(flam_tensor *tensor, const flam_hook_callback *hook);
 
 /** Runs a function on a leaf after its gradient was accumulated.
  *
@@ -205,20 +221,20 @@ FLAM_API FLAM_SINCE(0, 1) flam_hook *flam_tensor_register_hook(flam_tensor *tens
  * - errors: `FLAM_ERROR_AUTOGRAD` where it is no leaf or does not require grad; `drop` has been
  *   called then.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_hook *flam_tensor_register_post_accumulate_grad_hook(
+FLAM_API flam_hook *flam_tensor_register_post_accumulate_grad_hook(
     flam_tensor *tensor, const flam_hook_callback *hook);
 
 /** Removes a hook: it does not run again. Removing it twice is fine.
  *
  * - `hook`: the hook.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_hook_remove(flam_hook *hook);
+FLAM_API void flam_hook_remove(flam_hook *hook);
 
 /** Releases the handle of a hook, which stays registered. Never fails.
  *
  * - `hook`: the hook, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_hook_release(FLAM_NULLABLE flam_hook *hook);
+FLAM_API void flam_hook_release(FLAM_NULLABLE flam_hook *hook);
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
@@ -228,28 +244,29 @@ FLAM_API FLAM_SINCE(0, 1) void flam_hook_release(FLAM_NULLABLE flam_hook *hook);
  * - returns: the node, or `NULL` without an error for a leaf.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_node *flam_tensor_grad_fn(const flam_tensor *tensor);
+FLAM_API FLAM_NULLABLE flam_node *flam_tensor_grad_fn(const flam_tensor *tensor);
 
 /** The name of a node.
  *
  * - `node`: a node.
  * - returns: such as `AddBackward0`, or `AccumulateGrad` for a leaf.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(node) const char *flam_node_name(const flam_node *node);
+FLAM_BORROWED(node)
+FLAM_API const char *flam_node_name(const flam_node *node);
 
 /** A number that tells nodes apart: two handles of one node have the same.
  *
  * - `node`: a node.
  * - returns: the number, while the node lives.
  */
-FLAM_API FLAM_SINCE(0, 1) uint64_t flam_node_id(const flam_node *node);
+FLAM_API uint64_t flam_node_id(const flam_node *node);
 
 /** How many operands a node has.
  *
  * - `node`: a node.
  * - returns: the number; 0 for a leaf.
  */
-FLAM_API FLAM_SINCE(0, 1) size_t flam_node_next_count(const flam_node *node);
+FLAM_API size_t flam_node_next_count(const flam_node *node);
 
 /** Where the gradient of an operand goes.
  *
@@ -258,8 +275,7 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_node_next_count(const flam_node *node);
  * - returns: the operand's node, or `NULL` without an error where it needs no gradient.
  * - errors: `FLAM_ERROR_INDEX` where there is no such operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_node *flam_node_next(const flam_node *node,
-                                                                  size_t index);
+FLAM_API FLAM_NULLABLE flam_node *flam_node_next(const flam_node *node, size_t index);
 
 /** Which result of its operation an operand is.
  *
@@ -267,7 +283,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_node *flam_node_next(const flam_nod
  * - `index`: which operand, from 0.
  * - returns: the number; 0 where there is no such operand.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_node_next_output_nr(const flam_node *node, size_t index);
+FLAM_API int64_t flam_node_next_output_nr(const flam_node *node, size_t index);
 
 /** The leaf that an `AccumulateGrad` node stands for.
  *
@@ -275,43 +291,47 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_node_next_output_nr(const flam_node *node
  * - returns: the leaf, or `NULL` without an error for an operation.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_node_variable(const flam_node *node);
+FLAM_API FLAM_NULLABLE flam_tensor *flam_node_variable(const flam_node *node);
 
 /** Releases the handle of a node. Never fails.
  *
  * - `node`: the node, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_node_release(FLAM_NULLABLE flam_node *node);
+FLAM_API void flam_node_release(FLAM_NULLABLE flam_node *node);
 
 /* ---- functions of the caller's own ---------------------------------------------------------- */
+
+/** Options of `flam_function_record`. */
+typedef struct flam_function_record_options {
+  size_t struct_size; /**< sizeof(flam_function_record_options) */
+  /** inputs that were written in place and are among `outputs`; default: none */
+  flam_tensor *const *dirty FLAM_DEFAULT(NULL);
+  size_t n_dirty;
+  /** results that carry no gradient; default: none */
+  flam_tensor *const *non_differentiable FLAM_DEFAULT(NULL);
+  size_t n_non_differentiable;
+} flam_function_record_options;
 
 /** Gives tensors that the caller computed, with recording off, a gradient of the caller's own.
  *
  * - `function`: the gradient; copied.
  * - `inputs`: the operands that gradients flow to; a NULL entry takes none.
  * - `outputs`: the results.
- * - `dirty`: inputs that were written in place and are among `outputs`; default: none.
- * - `non_differentiable`: results that carry no gradient; default: none.
  * - returns: the results, in order: new handles of `outputs` (of a view where an input was handed
- *   through),
- *   recorded where recording is on and an input requires grad.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `function` has no `backward`;
- *   `FLAM_ERROR_AUTOGRAD` for a
- *   dirty leaf that requires grad.
+ *   through), recorded where recording is on and an input requires grad.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `function` has no `backward`; `FLAM_ERROR_AUTOGRAD`
+ *   for a dirty leaf that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_function_record(
+FLAM_API flam_tensor_list *flam_function_record(
     const flam_function *function, flam_tensor *const *inputs, size_t n_inputs,
-    flam_tensor *const *outputs, size_t n_outputs,
-    FLAM_NULLABLE flam_tensor *const *dirty FLAM_DEFAULT(NULL), size_t n_dirty,
-    FLAM_NULLABLE flam_tensor *const *non_differentiable FLAM_DEFAULT(NULL),
-    size_t n_non_differentiable);
+    flam_tensor *const *outputs, size_t n_outputs, const flam_function_record_options *options);
 
 /** Which operands a running `backward` callback should compute gradients for.
  *
  * - `index`: which input, from 0.
  * - returns: whether its gradient is wanted; true outside a callback.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_function_wanted(size_t index);
+FLAM_API flam_bool flam_function_wanted(size_t index);
 
 /** Keeps a tensor for backward with the version it has.
  *
@@ -320,8 +340,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_function_wanted(size_t index);
  * - returns: the saved value.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_saved *flam_saved_make(const flam_tensor *tensor,
-                                                      int64_t output_nr FLAM_DEFAULT(-1));
+FLAM_API flam_saved *flam_saved_make(const flam_tensor *tensor, int64_t output_nr FLAM_DEFAULT(-1));
 
 /** The tensor that was kept.
  *
@@ -330,13 +349,13 @@ FLAM_API FLAM_SINCE(0, 1) flam_saved *flam_saved_make(const flam_tensor *tensor,
  * - errors: `FLAM_ERROR_AUTOGRAD` where it was written in place since, naming the operation that
  *   wrote.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_saved_get(const flam_saved *saved);
+FLAM_API flam_tensor *flam_saved_get(const flam_saved *saved);
 
 /** Releases a saved value. Never fails.
  *
  * - `saved`: the value, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_saved_release(FLAM_NULLABLE flam_saved *saved);
+FLAM_API void flam_saved_release(FLAM_NULLABLE flam_saved *saved);
 
 #ifdef __cplusplus
 }

@@ -17,9 +17,8 @@ extern "C" {
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor torch.special.i0 torch.special.modified_bessel_i0")
-    FLAM_INPLACE FLAM_OUT flam_tensor *flam_i0(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.special.i0 torch.special.modified_bessel_i0")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_i0(const flam_tensor *input);
 
 /** `exp(-|x|) i0(x)` elementwise, which does not overflow.
  *
@@ -28,8 +27,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.i0e") FLAM_OUT
-    flam_tensor *flam_i0e(const flam_tensor *input);
+FLAM_TORCH("torch.special.i0e")
+FLAM_API FLAM_OUT flam_tensor *flam_i0e(const flam_tensor *input);
 
 /** Modified Bessel function of the first kind of order 1.
  *
@@ -38,8 +37,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.i0e") FLAM_OUT
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.i1 torch.special.modified_bessel_i1") FLAM_OUT
-    flam_tensor *flam_i1(const flam_tensor *input);
+FLAM_TORCH("torch.special.i1 torch.special.modified_bessel_i1")
+FLAM_API FLAM_OUT flam_tensor *flam_i1(const flam_tensor *input);
 
 /** `exp(-|x|) i1(x)` elementwise, which does not overflow.
  *
@@ -48,8 +47,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.i1 torch.special.modified_be
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.10 and 9.7.1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.i1e") FLAM_OUT
-    flam_tensor *flam_i1e(const flam_tensor *input);
+FLAM_TORCH("torch.special.i1e")
+FLAM_API FLAM_OUT flam_tensor *flam_i1e(const flam_tensor *input);
 
 /** Modified Bessel function of the second kind of order 0; infinite at 0, NaN below.
  *
@@ -58,8 +57,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.i1e") FLAM_OUT
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.24.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.modified_bessel_k0") FLAM_OUT
-    flam_tensor *flam_modified_bessel_k0(const flam_tensor *input);
+FLAM_TORCH("torch.special.modified_bessel_k0")
+FLAM_API FLAM_OUT flam_tensor *flam_modified_bessel_k0(const flam_tensor *input);
 
 /** Modified Bessel function of the second kind of order 1; infinite at 0, NaN below.
  *
@@ -68,8 +67,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.modified_bessel_k0") FLAM_OU
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.24.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.modified_bessel_k1") FLAM_OUT
-    flam_tensor *flam_modified_bessel_k1(const flam_tensor *input);
+FLAM_TORCH("torch.special.modified_bessel_k1")
+FLAM_API FLAM_OUT flam_tensor *flam_modified_bessel_k1(const flam_tensor *input);
 
 /** `exp(x) modified_bessel_k0(x)` elementwise, which does not vanish.
  *
@@ -78,8 +77,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.modified_bessel_k1") FLAM_OU
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.24.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.scaled_modified_bessel_k0") FLAM_OUT
-    flam_tensor *flam_scaled_modified_bessel_k0(const flam_tensor *x);
+FLAM_TORCH("torch.special.scaled_modified_bessel_k0")
+FLAM_API FLAM_OUT flam_tensor *flam_scaled_modified_bessel_k0(const flam_tensor *x);
 
 /** `exp(x) modified_bessel_k1(x)` elementwise, which does not vanish.
  *
@@ -88,8 +87,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.scaled_modified_bessel_k0") 
  * - errors: none but those of a failed operand.
  * - source: Abramowitz and Stegun, 1964, 9.6.24.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.scaled_modified_bessel_k1") FLAM_OUT
-    flam_tensor *flam_scaled_modified_bessel_k1(const flam_tensor *x);
+FLAM_TORCH("torch.special.scaled_modified_bessel_k1")
+FLAM_API FLAM_OUT flam_tensor *flam_scaled_modified_bessel_k1(const flam_tensor *x);
 
 /** Bessel function of the first kind of order 0.
  *
@@ -97,8 +96,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.scaled_modified_bessel_k1") 
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_j0") FLAM_OUT
-    flam_tensor *flam_bessel_j0(const flam_tensor *input);
+FLAM_TORCH("torch.special.bessel_j0")
+FLAM_API FLAM_OUT flam_tensor *flam_bessel_j0(const flam_tensor *input);
 
 /** Bessel function of the first kind of order 1.
  *
@@ -106,8 +105,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_j0") FLAM_OUT
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_j1") FLAM_OUT
-    flam_tensor *flam_bessel_j1(const flam_tensor *input);
+FLAM_TORCH("torch.special.bessel_j1")
+FLAM_API FLAM_OUT flam_tensor *flam_bessel_j1(const flam_tensor *input);
 
 /** Bessel function of the second kind of order 0; -infinite at 0, NaN below.
  *
@@ -115,8 +114,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_j1") FLAM_OUT
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_y0") FLAM_OUT
-    flam_tensor *flam_bessel_y0(const flam_tensor *input);
+FLAM_TORCH("torch.special.bessel_y0")
+FLAM_API FLAM_OUT flam_tensor *flam_bessel_y0(const flam_tensor *input);
 
 /** Bessel function of the second kind of order 1; -infinite at 0, NaN below.
  *
@@ -124,8 +123,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_y0") FLAM_OUT
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_y1") FLAM_OUT
-    flam_tensor *flam_bessel_y1(const flam_tensor *input);
+FLAM_TORCH("torch.special.bessel_y1")
+FLAM_API FLAM_OUT flam_tensor *flam_bessel_y1(const flam_tensor *input);
 
 /** `sin(x) / x` elementwise, 1 at 0: the spherical Bessel function of order 0.
  *
@@ -133,8 +132,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.bessel_y1") FLAM_OUT
  * - returns: shape of `x`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.spherical_bessel_j0") FLAM_OUT
-    flam_tensor *flam_spherical_bessel_j0(const flam_tensor *x);
+FLAM_TORCH("torch.special.spherical_bessel_j0")
+FLAM_API FLAM_OUT flam_tensor *flam_spherical_bessel_j0(const flam_tensor *x);
 
 #ifdef __cplusplus
 }

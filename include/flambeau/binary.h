@@ -1,8 +1,8 @@
 /* Elementwise operations of two operands, with broadcasting and type promotion.
  * namespace: ops
  *
- * An operand may be a wrapped number (`flam_scalar_f64` and friends): it takes part in promotion
- * by its category only, as a Python number does in PyTorch. A 0-d cpu tensor may meet operands of
+ * An operand may be a wrapped number (`flam_scalar_f64` and friends): it takes part in promotion by
+ * its category only, as a Python number does in PyTorch. A 0-d cpu tensor may meet operands of
  * another device.
  */
 #ifndef FLAMBEAU_BINARY_H
@@ -26,7 +26,8 @@ enum { FLAM_ROUNDING_UNSPECIFIED = 0, FLAM_ROUNDING_TRUNC = 1, FLAM_ROUNDING_FLO
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_add(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add(
     const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Difference, `input - alpha * other` elementwise.
@@ -37,8 +38,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.subtract Tensor.subtract") FLAM_INPLACE
-FLAM_OUT flam_tensor *flam_sub(
+FLAM_TORCH("torch Tensor torch.subtract Tensor.subtract")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub(
     const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Product, elementwise.
@@ -48,8 +49,9 @@ FLAM_OUT flam_tensor *flam_sub(
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.multiply Tensor.multiply") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_mul(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.multiply Tensor.multiply")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_mul(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Reversed difference, `other - alpha * input` elementwise.
  *
@@ -60,8 +62,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.multiply Tensor.multipl
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rsub(const flam_tensor *input,
-    const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_rsub(
+    const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Quotient, elementwise.
  *
@@ -69,15 +72,15 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rsub(const flam_
  * - `other`: shape that broadcasts with `input`'s; any dtype.
  * - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`);
  *   default: the exact quotient.
- * - returns: the broadcast shape; the promoted dtype, where that is integral and `rounding_mode`
- *   is not given the default dtype.
+ * - returns: the broadcast shape; the promoted dtype, where that is integral and `rounding_mode` is
+ *   not given the default dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
  *   bool with a rounding mode.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor torch.divide Tensor.divide torch.true_divide Tensor.true_divide")
-    FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(const flam_tensor *input, const flam_tensor *other,
+FLAM_TORCH("torch Tensor torch.divide Tensor.divide torch.true_divide Tensor.true_divide")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(
+    const flam_tensor *input, const flam_tensor *other,
     FLAM_KEYWORD flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
 
 /** Quotient rounded downwards, elementwise.
@@ -89,8 +92,9 @@ FLAM_API FLAM_SINCE(0, 1)
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where
  *   both are bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_floor_divide(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor_divide(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
  * Python's `%`.
@@ -99,11 +103,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
- *   both are bool.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both
+ *   are bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_remainder(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_remainder(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
  * C's `fmod`.
@@ -112,10 +117,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
- *   both are bool.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both
+ *   are bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_fmod(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_fmod(
     const flam_tensor *input, const flam_tensor *other);
 
 /** `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
@@ -128,8 +134,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number,
  *   `FLAM_ERROR_DTYPE` where both are bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_pow(
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_pow(
     const flam_tensor *input, const flam_tensor *exponent);
 
 /** Greater of two elements; NaN where either is NaN. Where they are equal each gets half of the
@@ -140,8 +147,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.max Tensor.max") FLAM_OUT
-    flam_tensor *flam_maximum(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.max Tensor.max")
+FLAM_API FLAM_OUT flam_tensor *flam_maximum(const flam_tensor *input, const flam_tensor *other);
 
 /** Lesser of two elements; NaN where either is NaN. Where they are equal each gets half of the
  * gradient.
@@ -151,8 +158,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.max Tensor.max") FLAM_O
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.min Tensor.min") FLAM_OUT
-    flam_tensor *flam_minimum(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.min Tensor.min")
+FLAM_API FLAM_OUT flam_tensor *flam_minimum(const flam_tensor *input, const flam_tensor *other);
 
 /** Greater of two elements; a NaN is ignored unless both are.
  *
@@ -161,8 +168,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.min Tensor.min") FLAM_O
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_fmax(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_fmax(const flam_tensor *input, const flam_tensor *other);
 
 /** Lesser of two elements; a NaN is ignored unless both are.
  *
@@ -171,8 +178,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_fmin(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_fmin(const flam_tensor *input, const flam_tensor *other);
 
 /** Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
  *
@@ -182,9 +189,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  *   floating point.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan2 Tensor.arctan2")
-    FLAM_AUTOCAST("cuda=widest") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_atan2(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.arctan2 Tensor.arctan2")
+FLAM_AUTOCAST("cuda=widest")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_atan2(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Whether both elements are not 0.
  *
@@ -193,8 +201,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan2 Tensor.arctan2"
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_logical_and(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_logical_and(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Whether at least one element is not 0.
  *
@@ -203,8 +212,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_logical_or(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_logical_or(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Whether exactly one element is not 0.
  *
@@ -213,8 +223,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_logical_xor(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_logical_xor(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Bitwise and of two elements; of bool the logical one.
  *
@@ -224,8 +235,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_bitwise_and(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_and(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Bitwise or of two elements; of bool the logical one.
  *
@@ -235,8 +247,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_bitwise_or(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_or(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Bitwise exclusive or of two elements; of bool the logical one.
  *
@@ -246,8 +259,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_bitwise_xor(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_xor(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
  *
@@ -257,8 +271,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for bool and floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_bitwise_left_shift(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_left_shift(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
  * wide as the dtype.
@@ -269,8 +284,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for bool and floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_bitwise_right_shift(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_right_shift(
+    const flam_tensor *input, const flam_tensor *other);
 
 #ifdef __cplusplus
 }

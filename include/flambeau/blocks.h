@@ -24,181 +24,229 @@ enum {
   FLAM_RECURRENT_GRU = 4
 };
 
-/** Convolution or transposed convolution over one to three dimensions: as many as `kernel_size`
- * has sizes.
+/** Options of `flam_nn_convolution`. */
+typedef struct flam_nn_convolution_options {
+  size_t struct_size; /**< sizeof(flam_nn_convolution_options) */
+  const int64_t *stride FLAM_DEFAULT(1); /**< distance of the windows; default 1 */
+  size_t n_stride;
+  const int64_t *padding FLAM_DEFAULT(0); /**< elements added at both ends; default 0 */
+  size_t n_padding;
+  const int64_t *dilation FLAM_DEFAULT(1); /**< distance of the window's elements; default 1 */
+  size_t n_dilation;
+  int64_t groups FLAM_DEFAULT(1); /**< number of separate groups of channels; default 1 */
+  flam_bool bias FLAM_DEFAULT(1); /**< whether there is a bias; default true (1) */
+  /** what is added: zeros (constant), or a mirror image, the edge or the other end; default
+   *  zeros */
+  flam_padding padding_mode FLAM_DEFAULT(FLAM_PADDING_CONSTANT);
+  flam_bool transposed FLAM_DEFAULT(0); /**< whether the convolution is transposed; default false */
+  /** of a transposed one: added to one side of the result; default 0 */
+  const int64_t *output_padding FLAM_DEFAULT(0);
+  size_t n_output_padding;
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_convolution_options;
+
+/** Convolution or transposed convolution over one to three dimensions: as many as `kernel_size` has
+ * sizes.
  *
  * - `in_channels`: channels of the input.
  * - `out_channels`: channels of the result.
  * - `kernel_size`: sizes of the window, one per dimension.
- * - `stride`: distance of the windows; default 1.
- * - `padding`: elements added at both ends; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `groups`: number of separate groups of channels; default 1.
- * - `bias`: whether there is a bias; default true (1).
- * - `padding_mode`: what is added: zeros (constant), or a mirror image, the edge or the other end;
- *   default zeros.
- * - `transposed`: whether the convolution is transposed; default false.
- * - `output_padding`: of a transposed one: added to one side of the result; default 0.
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_convolution(
+FLAM_API flam_module *flam_nn_convolution(
     int64_t in_channels, int64_t out_channels, const int64_t *kernel_size, size_t n_kernel_size,
-    const int64_t *stride FLAM_DEFAULT(1), size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
-    size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation,
-    int64_t groups FLAM_DEFAULT(1), flam_bool bias FLAM_DEFAULT(1),
-    flam_padding padding_mode FLAM_DEFAULT(FLAM_PADDING_CONSTANT),
-    flam_bool transposed FLAM_DEFAULT(0), const int64_t *output_padding FLAM_DEFAULT(0),
-    size_t n_output_padding, flam_device device FLAM_DEFAULT(0),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+    const flam_nn_convolution_options *options);
+
+/** Options of `flam_nn_layer_norm`. */
+typedef struct flam_nn_layer_norm_options {
+  size_t struct_size; /**< sizeof(flam_nn_layer_norm_options) */
+  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+  flam_bool affine FLAM_DEFAULT(1); /**< whether there are a weight and a bias; default true (1) */
+  flam_bool bias FLAM_DEFAULT(1); /**< whether there is a bias; default true (1) */
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_layer_norm_options;
 
 /** Layer normalisation over the last dimensions, with parameters `weight` and `bias`.
  *
  * - `normalized_shape`: sizes of the dimensions to normalise over.
- * - `eps`: added to the variance; default 1e-5.
- * - `affine`: whether there are a weight and a bias; default true (1).
- * - `bias`: whether there is a bias; default true (1).
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_layer_norm(
-    const int64_t *normalized_shape, size_t n_normalized_shape, double eps FLAM_DEFAULT(1e-5),
-    flam_bool affine FLAM_DEFAULT(1), flam_bool bias FLAM_DEFAULT(1),
-    flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API flam_module *flam_nn_layer_norm(
+    const int64_t *normalized_shape, size_t n_normalized_shape,
+    const flam_nn_layer_norm_options *options);
+
+/** Options of `flam_nn_rms_norm`. */
+typedef struct flam_nn_rms_norm_options {
+  size_t struct_size; /**< sizeof(flam_nn_rms_norm_options) */
+  /** added to the mean; default: the distance from 1 to the next number */
+  const double *eps FLAM_DEFAULT(NULL);
+  flam_bool affine FLAM_DEFAULT(1); /**< whether there is a weight; default true (1) */
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_rms_norm_options;
 
 /** Root mean square normalisation over the last dimensions, with the parameter `weight`.
  *
  * - `normalized_shape`: sizes of the dimensions to normalise over.
- * - `eps`: added to the mean; default: the distance from 1 to the next number.
- * - `affine`: whether there is a weight; default true (1).
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_rms_norm(
+FLAM_API flam_module *flam_nn_rms_norm(
     const int64_t *normalized_shape, size_t n_normalized_shape,
-    FLAM_NULLABLE const double *eps FLAM_DEFAULT(NULL), flam_bool affine FLAM_DEFAULT(1),
-    flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+    const flam_nn_rms_norm_options *options);
+
+/** Options of `flam_nn_group_norm`. */
+typedef struct flam_nn_group_norm_options {
+  size_t struct_size; /**< sizeof(flam_nn_group_norm_options) */
+  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+  flam_bool affine FLAM_DEFAULT(1); /**< whether there are a weight and a bias; default true (1) */
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_group_norm_options;
 
 /** Normalisation over groups of channels, with parameters `weight` and `bias`.
  *
  * - `num_groups`: divides `num_channels`.
  * - `num_channels`: channels of the input.
- * - `eps`: added to the variance; default 1e-5.
- * - `affine`: whether there are a weight and a bias; default true (1).
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the channels are not divisible.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_group_norm(
-    int64_t num_groups, int64_t num_channels, double eps FLAM_DEFAULT(1e-5),
-    flam_bool affine FLAM_DEFAULT(1), flam_device device FLAM_DEFAULT(0),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API flam_module *flam_nn_group_norm(
+    int64_t num_groups, int64_t num_channels, const flam_nn_group_norm_options *options);
+
+/** Options of `flam_nn_instance_norm`. */
+typedef struct flam_nn_instance_norm_options {
+  size_t struct_size; /**< sizeof(flam_nn_instance_norm_options) */
+  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+  flam_bool affine FLAM_DEFAULT(0); /**< whether there are a weight and a bias; default false */
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_instance_norm_options;
 
 /** Normalisation of each channel of each instance, without running statistics.
  *
  * - `num_features`: channels of the input.
  * - `spatial`: 1, 2 or 3, as in InstanceNorm1d, 2d and 3d.
- * - `eps`: added to the variance; default 1e-5.
- * - `affine`: whether there are a weight and a bias; default false.
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `spatial`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_instance_norm(
-    int64_t num_features, int64_t spatial, double eps FLAM_DEFAULT(1e-5),
-    flam_bool affine FLAM_DEFAULT(0), flam_device device FLAM_DEFAULT(0),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API flam_module *flam_nn_instance_norm(
+    int64_t num_features, int64_t spatial, const flam_nn_instance_norm_options *options);
+
+/** Options of `flam_nn_embedding`. */
+typedef struct flam_nn_embedding_options {
+  size_t struct_size; /**< sizeof(flam_nn_embedding_options) */
+  /** row that stays zero and receives no gradient; default none */
+  const int64_t *padding_idx FLAM_DEFAULT(NULL);
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_embedding_options;
 
 /** Table of vectors looked up by index, with the parameter `weight` [num_embeddings,
  * embedding_dim].
  *
  * - `num_embeddings`: rows of the table.
  * - `embedding_dim`: size of a vector.
- * - `padding_idx`: row that stays zero and receives no gradient; default none.
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for sizes or a row out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_embedding(
-    int64_t num_embeddings, int64_t embedding_dim,
-    FLAM_NULLABLE const int64_t *padding_idx FLAM_DEFAULT(NULL), flam_device device FLAM_DEFAULT(0),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API flam_module *flam_nn_embedding(
+    int64_t num_embeddings, int64_t embedding_dim, const flam_nn_embedding_options *options);
 
-/** Recurrent layer over sequences. Its forward function takes the sequence and, if any, the
- * initial states, and returns the outputs; the last states come from the function of its name
+/** Options of `flam_nn_recurrent`. */
+typedef struct flam_nn_recurrent_options {
+  size_t struct_size; /**< sizeof(flam_nn_recurrent_options) */
+  int64_t num_layers FLAM_DEFAULT(1); /**< how many layers; default 1 */
+  flam_bool bias FLAM_DEFAULT(1); /**< whether there is a bias; default true (1) */
+  /** whether the batch is the first dimension; default false */
+  flam_bool batch_first FLAM_DEFAULT(0);
+  /** probability of dropping results between layers in training; default 0 */
+  double dropout FLAM_DEFAULT(0);
+  /** whether each layer also runs backwards; default false */
+  flam_bool bidirectional FLAM_DEFAULT(0);
+  int64_t proj_size FLAM_DEFAULT(0); /**< size of projected outputs of LSTM; default 0, for none */
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_recurrent_options;
+
+/** Recurrent layer over sequences. Its forward function takes the sequence and, if any, the initial
+ * states, and returns the outputs; the last states come from the function of its name
  * (`flam_lstm`), given its parameters in order.
  *
  * - `kind`: which one.
  * - `input_size`: features of the input.
  * - `hidden_size`: features of the state.
- * - `num_layers`: how many layers; default 1.
- * - `bias`: whether there is a bias; default true (1).
- * - `batch_first`: whether the batch is the first dimension; default false.
- * - `dropout`: probability of dropping results between layers in training; default 0.
- * - `bidirectional`: whether each layer also runs backwards; default false.
- * - `proj_size`: size of projected outputs of LSTM; default 0, for none.
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_recurrent(
+FLAM_API flam_module *flam_nn_recurrent(
     flam_recurrent kind, int64_t input_size, int64_t hidden_size,
-    int64_t num_layers FLAM_DEFAULT(1), flam_bool bias FLAM_DEFAULT(1),
-    flam_bool batch_first FLAM_DEFAULT(0), double dropout FLAM_DEFAULT(0),
-    flam_bool bidirectional FLAM_DEFAULT(0), int64_t proj_size FLAM_DEFAULT(0),
-    flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+    const flam_nn_recurrent_options *options);
+
+/** Options of `flam_nn_multihead_attention`. */
+typedef struct flam_nn_multihead_attention_options {
+  size_t struct_size; /**< sizeof(flam_nn_multihead_attention_options) */
+  double dropout FLAM_DEFAULT(0); /**< probability of dropping a weight in training; default 0 */
+  flam_bool bias FLAM_DEFAULT(1); /**< whether there is a bias; default true (1) */
+  /** whether the batch is the first dimension; default false */
+  flam_bool batch_first FLAM_DEFAULT(0);
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_multihead_attention_options;
 
 /** Attention of several heads. Its forward function takes query, key and value, or one tensor for
  * all three, and then optionally a mask.
  *
  * - `embed_dim`: features, divisible by `num_heads`.
  * - `num_heads`: how many heads.
- * - `dropout`: probability of dropping a weight in training; default 0.
- * - `bias`: whether there is a bias; default true (1).
- * - `batch_first`: whether the batch is the first dimension; default false.
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_multihead_attention(
-    int64_t embed_dim, int64_t num_heads, double dropout FLAM_DEFAULT(0),
-    flam_bool bias FLAM_DEFAULT(1), flam_bool batch_first FLAM_DEFAULT(0),
-    flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API flam_module *flam_nn_multihead_attention(
+    int64_t embed_dim, int64_t num_heads, const flam_nn_multihead_attention_options *options);
+
+/** Options of `flam_nn_transformer_encoder_layer`. */
+typedef struct flam_nn_transformer_encoder_layer_options {
+  size_t struct_size; /**< sizeof(flam_nn_transformer_encoder_layer_options) */
+  /** features inside the feed-forward network; default 2048 */
+  int64_t dim_feedforward FLAM_DEFAULT(2048);
+  double dropout FLAM_DEFAULT(0.1); /**< probability of dropping in training; default 0.1 */
+  /** whether the activation is GELU instead of ReLU; default false */
+  flam_bool gelu FLAM_DEFAULT(0);
+  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+  /** whether the batch is the first dimension; default false */
+  flam_bool batch_first FLAM_DEFAULT(0);
+  /** whether norms come before attention and network; default false */
+  flam_bool norm_first FLAM_DEFAULT(0);
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_transformer_encoder_layer_options;
 
 /** Self-attention and a feed-forward network, each with a residual and a layer norm. Its forward
  * function takes the sequence and optionally a mask.
  *
  * - `d_model`: features, divisible by `num_heads`.
  * - `num_heads`: how many heads.
- * - `dim_feedforward`: features inside the feed-forward network; default 2048.
- * - `dropout`: probability of dropping in training; default 0.1.
- * - `gelu`: whether the activation is GELU instead of ReLU; default false.
- * - `eps`: added to the variance; default 1e-5.
- * - `batch_first`: whether the batch is the first dimension; default false.
- * - `norm_first`: whether norms come before attention and network; default false.
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_transformer_encoder_layer(
-    int64_t d_model, int64_t num_heads, int64_t dim_feedforward FLAM_DEFAULT(2048),
-    double dropout FLAM_DEFAULT(0.1), flam_bool gelu FLAM_DEFAULT(0), double eps FLAM_DEFAULT(1e-5),
-    flam_bool batch_first FLAM_DEFAULT(0), flam_bool norm_first FLAM_DEFAULT(0),
-    flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API flam_module *flam_nn_transformer_encoder_layer(
+    int64_t d_model, int64_t num_heads, const flam_nn_transformer_encoder_layer_options *options);
 
 #ifdef __cplusplus
 }

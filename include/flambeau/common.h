@@ -21,20 +21,21 @@
 #endif
 
 /* On a parameter. */
-#define FLAM_NULLABLE FLAM_META("nullable")      /* NULL is a value, not a failed operand */
+#define FLAM_NULLABLE FLAM_META("nullable") /* NULL is a value, not a failed operand */
 #define FLAM_DEFAULT(v) FLAM_META("default=" #v) /* bindings may omit the argument */
-#define FLAM_VARIADIC FLAM_META("variadic")      /* a list that Python also takes as *args */
-#define FLAM_KEYWORD FLAM_META("keyword")        /* keyword-only in Python, from here on */
-#define FLAM_CONSUMES FLAM_META("consumes")      /* the library takes it over, also on failure */
+#define FLAM_VARIADIC FLAM_META("variadic") /* a list that Python also takes as *args */
+#define FLAM_KEYWORD FLAM_META("keyword") /* keyword-only in Python, from here on */
+#define FLAM_AFTER(option) FLAM_META("after=" #option) /* bindings take it behind that option */
+#define FLAM_CONSUMES FLAM_META("consumes") /* the library takes it over, also on failure */
 
 /* On a function. */
-#define FLAM_SINCE(x, y) FLAM_META("since=" #x "." #y) /* first version that has it */
+#define FLAM_SINCE(x, y) FLAM_META("since=" #x "." #y) /* first version, where not 1.0 */
 /* may wait for a device, thread or callback */
 #define FLAM_BLOCKS FLAM_META("blocks")
-#define FLAM_BORROWED(owner) FLAM_META("borrowed=" #owner) /* result lives as long as owner says */
-#define FLAM_TORCH(names) FLAM_META("torch=" names)    /* torch's spellings, separated by spaces */
-#define FLAM_INPLACE FLAM_META("inplace") /* flam_<op>_ is derived: writes into its first operand */
-#define FLAM_OUT FLAM_META("out")         /* flam_<op>_out is derived: writes into `out` */
+#define FLAM_BORROWED(owner) FLAM_META("borrowed=" #owner) /* the result lives as long as owner */
+#define FLAM_TORCH(names) FLAM_META("torch=" names) /* torch's spellings, separated by spaces */
+#define FLAM_INPLACE FLAM_META("inplace") /* derives flam_<op>_, which writes into its operand */
+#define FLAM_OUT FLAM_META("out") /* derives flam_<op>_out, which writes into `out` */
 /* What autocast does to the floating operands: lower, f32, widest or banned, or rest, for nothing
  * even in the ops that it is made of; alike on all devices or as in "cpu=lower cuda=f32", where a
  * kind of device that is not named keeps them. */
@@ -79,8 +80,8 @@ enum {
   FLAM_ERROR_UNSUPPORTED = 20,
   FLAM_ERROR_INTERNAL = 21,
   FLAM_ERROR_AUTOGRAD = 22, /* no graph, freed graph, or a saved tensor was overwritten */
-  FLAM_ERROR_SCOPE = 23,    /* a scope popped out of order or on another thread */
-  FLAM_ERROR_LINALG = 24,   /* a matrix that is singular or not positive-definite */
+  FLAM_ERROR_SCOPE = 23, /* a scope popped out of order or on another thread */
+  FLAM_ERROR_LINALG = 24, /* a matrix that is singular or not positive-definite */
   FLAM_ERROR_RECOMPUTE = 25 /* a checkpointed function saved other values when it ran again */
 };
 

@@ -18,7 +18,8 @@ extern "C" {
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_eq(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_eq(
     const flam_tensor *input, const flam_tensor *other);
 
 /** Whether `input` is not equal to `other`, elementwise.
@@ -29,8 +30,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.not_equal Tensor.not_equal") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_ne(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.not_equal Tensor.not_equal")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ne(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Whether `input` is less than `other`, elementwise.
  *
@@ -40,8 +42,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.not_equal Tensor.not_eq
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.less Tensor.less") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_lt(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.less Tensor.less")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_lt(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Whether `input` is less than or equal to `other`, elementwise.
  *
@@ -51,8 +54,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.less Tensor.less") FLAM
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.less_equal Tensor.less_equal") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_le(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.less_equal Tensor.less_equal")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_le(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Whether `input` is greater than `other`, elementwise.
  *
@@ -62,8 +66,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.less_equal Tensor.less_
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.greater Tensor.greater") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_gt(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.greater Tensor.greater")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_gt(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Whether `input` is greater than or equal to `other`, elementwise.
  *
@@ -73,41 +78,45 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.greater Tensor.greater"
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.greater_equal Tensor.greater_equal")
-    FLAM_INPLACE FLAM_OUT flam_tensor *flam_ge(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.greater_equal Tensor.greater_equal")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ge(
+    const flam_tensor *input, const flam_tensor *other);
+
+/** Options of `flam_isclose` and `flam_allclose`. */
+typedef struct flam_close_options {
+  size_t struct_size; /**< sizeof(flam_close_options) */
+  double rtol FLAM_DEFAULT(1e-5); /**< relative tolerance, at least 0; default 1e-5 */
+  double atol FLAM_DEFAULT(1e-8); /**< absolute tolerance, at least 0; default 1e-8 */
+  flam_bool equal_nan FLAM_DEFAULT(0); /**< whether two NaN count as close; default false */
+} flam_close_options;
 
 /** Whether `|input - other| <= atol + rtol * |other|`, elementwise; equal infinities are close.
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; dtype of `input`.
- * - `rtol`: relative tolerance, at least 0; default 1e-5.
- * - `atol`: absolute tolerance, at least 0; default 1e-8.
- * - `equal_nan`: whether two NaN count as close; default false.
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
  *   tolerance.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isclose(
-    const flam_tensor *input, const flam_tensor *other, double rtol FLAM_DEFAULT(1e-5),
-    double atol FLAM_DEFAULT(1e-8), flam_bool equal_nan FLAM_DEFAULT(0));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_isclose(
+    const flam_tensor *input, const flam_tensor *other, const flam_close_options *options);
 
 /** Whether all elements are close in the sense of `flam_isclose`.
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; dtype of `input`.
- * - `rtol`: relative tolerance, at least 0; default 1e-5.
- * - `atol`: absolute tolerance, at least 0; default 1e-8.
- * - `equal_nan`: whether two NaN count as close; default false.
  * - `out_close`: the answer.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
  *   tolerance.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_BLOCKS flam_status flam_allclose(
-    const flam_tensor *input, const flam_tensor *other, double rtol FLAM_DEFAULT(1e-5),
-    double atol FLAM_DEFAULT(1e-8), flam_bool equal_nan FLAM_DEFAULT(0), flam_bool *out_close);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_BLOCKS flam_status flam_allclose(
+    const flam_tensor *input, const flam_tensor *other, flam_bool *out_close,
+    const flam_close_options *options);
 
 /** Whether two tensors have the same shape and elements; NaN equals nothing.
  *
@@ -117,8 +126,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_BLOCKS flam_status fla
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_BLOCKS flam_status flam_equal(
-    const flam_tensor *input, const flam_tensor *other, flam_bool *out_equal);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_BLOCKS flam_status
+flam_equal(const flam_tensor *input, const flam_tensor *other, flam_bool *out_equal);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,8 @@ extern "C" {
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an equation that cannot be read or does not fit the
  *   operands; `FLAM_ERROR_SHAPE` where one label has two sizes.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") flam_tensor *flam_einsum(
+FLAM_AUTOCAST("cuda=lower")
+FLAM_API flam_tensor *flam_einsum(
     const char *equation, flam_tensor *const *operands, size_t n_operands);
 
 /** Product summed over pairs of dimensions.
@@ -32,10 +33,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") flam_tensor *flam_einsum(
  * - `dims_a`: dimensions of `a` to sum over.
  * - `dims_b`: those of `b` that they are paired with.
  * - returns: the other dimensions of `a`, then those of `b`.
- * - errors: `FLAM_ERROR_SHAPE` where paired sizes differ; `FLAM_ERROR_INDEX` for a dimension out
- *   of range or named twice; `FLAM_ERROR_INVALID_ARGUMENT` for lists of different lengths.
+ * - errors: `FLAM_ERROR_SHAPE` where paired sizes differ; `FLAM_ERROR_INDEX` for a dimension out of
+ *   range or named twice; `FLAM_ERROR_INVALID_ARGUMENT` for lists of different lengths.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=widest") flam_tensor *flam_tensordot(
+FLAM_AUTOCAST("cuda=widest")
+FLAM_API flam_tensor *flam_tensordot(
     const flam_tensor *a, const flam_tensor *b, const int64_t *dims_a, size_t n_dims_a,
     const int64_t *dims_b, size_t n_dims_b);
 

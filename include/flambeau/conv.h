@@ -12,113 +12,113 @@
 extern "C" {
 #endif
 
+/** Options of `flam_conv1d`, `flam_conv2d` and `flam_conv3d`. */
+typedef struct flam_conv_options {
+  size_t struct_size; /**< sizeof(flam_conv_options) */
+  const int64_t *stride FLAM_DEFAULT(1); /**< distance of the windows; default 1 */
+  size_t n_stride;
+  const int64_t *padding FLAM_DEFAULT(0); /**< zeros added at both ends; default 0 */
+  size_t n_padding;
+  const int64_t *dilation FLAM_DEFAULT(1); /**< distance of the window's elements; default 1 */
+  size_t n_dilation;
+  int64_t groups FLAM_DEFAULT(1); /**< number of separate groups of channels; default 1 */
+} flam_conv_options;
+
 /** Convolution (cross-correlation) in one dimension.
  *
  * - `input`: [n, c, l] or [c, l], floating point or int64.
  * - `weight`: [o, c / groups, k], dtype of `input`.
  * - `bias`: [o]; default none.
- * - `stride`: distance of the windows; default 1.
- * - `padding`: zeros added at both ends; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `groups`: number of separate groups of channels; default 1.
  * - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input`
  *   has none.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tensor *flam_conv1d(
+FLAM_TORCH("torch F")
+FLAM_AUTOCAST("lower")
+FLAM_API flam_tensor *flam_conv1d(
     const flam_tensor *input, const flam_tensor *weight,
-    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
-    size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation, int64_t groups FLAM_DEFAULT(1));
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const flam_conv_options *options);
 
 /** Convolution (cross-correlation) in two dimensions.
  *
  * - `input`: [n, c, h, w] or [c, h, w], floating point or int64.
  * - `weight`: [o, c / groups, kh, kw], dtype of `input`.
  * - `bias`: [o]; default none.
- * - `stride`: distance of the windows; default 1.
- * - `padding`: zeros added at both ends; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `groups`: number of separate groups of channels; default 1.
- * - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1,
- *   without n where `input` has none.
+ * - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without
+ *   n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tensor *flam_conv2d(
+FLAM_TORCH("torch F")
+FLAM_AUTOCAST("lower")
+FLAM_API flam_tensor *flam_conv2d(
     const flam_tensor *input, const flam_tensor *weight,
-    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
-    size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation, int64_t groups FLAM_DEFAULT(1));
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const flam_conv_options *options);
+
+/** Options of `flam_conv_transpose2d`, `flam_conv_transpose1d` and `flam_conv_transpose3d`. */
+typedef struct flam_conv_transpose_options {
+  size_t struct_size; /**< sizeof(flam_conv_transpose_options) */
+  const int64_t *stride FLAM_DEFAULT(1); /**< of the convolution it transposes; default 1 */
+  size_t n_stride;
+  const int64_t *padding FLAM_DEFAULT(0); /**< of the convolution it transposes; default 0 */
+  size_t n_padding;
+  const int64_t *output_padding FLAM_DEFAULT(0); /**< added to one side of the result; default 0 */
+  size_t n_output_padding;
+  int64_t groups FLAM_DEFAULT(1); /**< number of separate groups of channels; default 1 */
+  const int64_t *dilation FLAM_DEFAULT(1); /**< distance of the window's elements; default 1 */
+  size_t n_dilation;
+} flam_conv_transpose_options;
 
 /** Transposed convolution in two dimensions: the gradient of `flam_conv2d` by its input, as an op.
  *
  * - `input`: [n, c, h, w] or [c, h, w], floating point or int64.
  * - `weight`: [c, o / groups, kh, kw], dtype of `input`.
  * - `bias`: [o]; default none.
- * - `stride`: of the convolution it transposes; default 1.
- * - `padding`: of the convolution it transposes; default 0.
- * - `output_padding`: added to one side of the result; default 0.
- * - `groups`: number of separate groups of channels; default 1.
- * - `dilation`: distance of the window's elements; default 1.
  * - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) +
  *   output_padding + 1.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower")
-    flam_tensor *flam_conv_transpose2d(const flam_tensor *input, const flam_tensor *weight,
-                                       FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
-                                       const int64_t *stride FLAM_DEFAULT(1), size_t n_stride,
-                                       const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-                                       const int64_t *output_padding FLAM_DEFAULT(0),
-                                       size_t n_output_padding, int64_t groups FLAM_DEFAULT(1),
-                                       const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation);
+FLAM_TORCH("torch F")
+FLAM_AUTOCAST("lower")
+FLAM_API flam_tensor *flam_conv_transpose2d(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+    const flam_conv_transpose_options *options);
 
 /** Convolution (cross-correlation) in three dimensions.
  *
  * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64.
  * - `weight`: [o, c / groups, kd, kh, kw], dtype of `input`.
  * - `bias`: [o]; default none.
- * - `stride`: distance of the windows; default 1.
- * - `padding`: zeros added at both ends; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `groups`: number of separate groups of channels; default 1.
  * - returns: [n, o, d', h', w'], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1,
  *   without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F") flam_tensor *flam_conv3d(
+FLAM_AUTOCAST("lower")
+FLAM_TORCH("torch F")
+FLAM_API flam_tensor *flam_conv3d(
     const flam_tensor *input, const flam_tensor *weight,
-    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
-    size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation, int64_t groups FLAM_DEFAULT(1));
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const flam_conv_options *options);
 
 /** Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
  *
  * - `input`: [n, c, l] or [c, l], floating point or int64.
  * - `weight`: [c, o / groups, k], dtype of `input`.
  * - `bias`: [o]; default none.
- * - `stride`: of the convolution it transposes; default 1.
- * - `padding`: of the convolution it transposes; default 0.
- * - `output_padding`: added to one side of the result; default 0.
- * - `groups`: number of separate groups of channels; default 1.
- * - `dilation`: distance of the window's elements; default 1.
  * - returns: [n, o, l'], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding
  *   + 1.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F")
-    flam_tensor *flam_conv_transpose1d(const flam_tensor *input, const flam_tensor *weight,
-                                       FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
-                                       const int64_t *stride FLAM_DEFAULT(1), size_t n_stride,
-                                       const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-                                       const int64_t *output_padding FLAM_DEFAULT(0),
-                                       size_t n_output_padding, int64_t groups FLAM_DEFAULT(1),
-                                       const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation);
+FLAM_AUTOCAST("lower")
+FLAM_TORCH("torch F")
+FLAM_API flam_tensor *flam_conv_transpose1d(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+    const flam_conv_transpose_options *options);
 
 /** Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
  * op.
@@ -126,24 +126,17 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F")
  * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64.
  * - `weight`: [c, o / groups, kd, kh, kw], dtype of `input`.
  * - `bias`: [o]; default none.
- * - `stride`: of the convolution it transposes; default 1.
- * - `padding`: of the convolution it transposes; default 0.
- * - `output_padding`: added to one side of the result; default 0.
- * - `groups`: number of separate groups of channels; default 1.
- * - `dilation`: distance of the window's elements; default 1.
  * - returns: [n, o, d', h', w'], each size (in - 1) stride - 2 padding + dilation (k - 1) +
  *   output_padding + 1.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F")
-    flam_tensor *flam_conv_transpose3d(const flam_tensor *input, const flam_tensor *weight,
-                                       FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
-                                       const int64_t *stride FLAM_DEFAULT(1), size_t n_stride,
-                                       const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-                                       const int64_t *output_padding FLAM_DEFAULT(0),
-                                       size_t n_output_padding, int64_t groups FLAM_DEFAULT(1),
-                                       const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation);
+FLAM_AUTOCAST("lower")
+FLAM_TORCH("torch F")
+FLAM_API flam_tensor *flam_conv_transpose3d(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+    const flam_conv_transpose_options *options);
 
 #ifdef __cplusplus
 }

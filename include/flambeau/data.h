@@ -15,16 +15,17 @@ extern "C" {
 /** What a data set written in a host language provides. */
 typedef struct flam_dataset_vtable {
   size_t struct_size; /* sizeof(flam_dataset_vtable) */
-  void *user;         /* handed to the functions below */
+  void *user; /* handed to the functions below */
   /* The number of samples; negative where it is not known. */
   int64_t (*size)(void *user);
-  /* Fetches and collates one batch on a worker thread. Writes an owned list, or `*out_item` for a
-   * batch that is no list of tensors. Returns FLAM_OK, or records with flam_error_set and returns
-   * FLAM_ERROR_CALLBACK. */
-  flam_status (*fetch)(void *user, const int64_t *indices, size_t n_indices,
-                       flam_tensor_list **out_batch, void **out_item);
+  /* Fetches and collates one batch on a worker thread. Writes an owned list, or `*out_item` for
+   * a batch that is no list of tensors. Returns FLAM_OK, or records with flam_error_set and
+   * returns FLAM_ERROR_CALLBACK. */
+  flam_status (*fetch)(
+      void *user, const int64_t *indices, size_t n_indices, flam_tensor_list **out_batch,
+      void **out_item);
   void (*drop_item)(void *item); /* for items nobody took; may be NULL */
-  void (*drop)(void *user);      /* called exactly once, after the last call; may be NULL */
+  void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
 } flam_dataset_vtable;
 
 /** A data set of tensors: sample i is the i-th entry of each along dimension 0.
@@ -34,8 +35,7 @@ typedef struct flam_dataset_vtable {
  * - errors: `FLAM_ERROR_SHAPE` where the sizes differ; `FLAM_ERROR_INVALID_ARGUMENT` for an empty
  *   list.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_dataset *flam_dataset_from_tensors(flam_tensor *const *tensors,
-                                                                  size_t n_tensors);
+FLAM_API flam_dataset *flam_dataset_from_tensors(flam_tensor *const *tensors, size_t n_tensors);
 
 /** A data set written in a host language.
  *
@@ -43,49 +43,44 @@ FLAM_API FLAM_SINCE(0, 1) flam_dataset *flam_dataset_from_tensors(flam_tensor *c
  * - returns: the data set.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown struct size or a missing `fetch`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_dataset *flam_dataset_new(const flam_dataset_vtable *vtable);
+FLAM_API flam_dataset *flam_dataset_new(const flam_dataset_vtable *vtable);
 
 /** The number of samples.
  *
  * - `dataset`: the data set.
  * - returns: the number, negative where it is not known.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_dataset_size(const flam_dataset *dataset);
+FLAM_API int64_t flam_dataset_size(const flam_dataset *dataset);
 
 /** Drops a reference to a data set.
  *
  * - `dataset`: the data set, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_dataset_release(FLAM_NULLABLE flam_dataset *dataset);
+FLAM_API void flam_dataset_release(FLAM_NULLABLE flam_dataset *dataset);
 
-/** How a loader makes batches; set up by `flam_loader_options_init`. */
+/** How a loader makes batches. */
 typedef struct flam_loader_options {
-  size_t struct_size;           /* sizeof(flam_loader_options) */
-  int64_t batch_size;           /* samples per batch; default 1 */
-  flam_bool shuffle;            /* a new order every epoch; default false */
-  flam_bool drop_last;          /* whether to drop an incomplete last batch; default false */
-  int64_t num_workers;          /* threads that fetch ahead; 0: the caller fetches; default 0 */
-  int64_t prefetch_factor;      /* batches in flight per worker; default 2 */
-  flam_bool pin_memory;         /* whether batches lie in page-locked memory; default false */
-  uint64_t seed;                /* of the order; default 0 */
-  double timeout;               /* seconds to wait for a worker's batch; 0: forever; default 0 */
+  size_t struct_size; /**< sizeof(flam_loader_options) */
+  int64_t batch_size FLAM_DEFAULT(1); /**< samples per batch; default 1 */
+  flam_bool shuffle FLAM_DEFAULT(0); /**< a new order every epoch; default false */
+  /** whether to drop an incomplete last batch; default false */
+  flam_bool drop_last FLAM_DEFAULT(0);
+  /** threads that fetch ahead; default 0: the caller fetches */
+  int64_t num_workers FLAM_DEFAULT(0);
+  int64_t prefetch_factor FLAM_DEFAULT(2); /**< batches in flight per worker; default 2 */
+  /** whether batches lie in page-locked memory; default false */
+  flam_bool pin_memory FLAM_DEFAULT(0);
+  uint64_t seed FLAM_DEFAULT(0); /**< of the order; default 0 */
+  double timeout FLAM_DEFAULT(0); /**< seconds to wait for a worker's batch; default 0: forever */
 } flam_loader_options;
-
-/** Sets every option to its default.
- *
- * - `options`: the struct to set up; `struct_size` included.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_loader_options_init(flam_loader_options *options);
 
 /** A loader over a data set.
  *
  * - `dataset`: where samples come from; kept alive.
- * - `options`: how to make batches; default: those of `flam_loader_options_init`.
  * - returns: the loader, before the first batch of epoch 0.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_loader *flam_loader_new(
-    flam_dataset *dataset, FLAM_NULLABLE const flam_loader_options *options FLAM_DEFAULT(NULL));
+FLAM_API flam_loader *flam_loader_new(flam_dataset *dataset, const flam_loader_options *options);
 
 /** The next batch of the running epoch. At the epoch's end there is none, and the next call begins
  * the epoch after it.
@@ -99,16 +94,15 @@ FLAM_API FLAM_SINCE(0, 1) flam_loader *flam_loader_new(
  *   `FLAM_ERROR_CALLBACK` where a worker did not deliver within the option `timeout`; the next call
  *   waits for the same batch again.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_loader_next(flam_loader *loader, FLAM_NULLABLE flam_tensor_list **out_batch,
-                     FLAM_NULLABLE void **out_item);
+FLAM_API FLAM_BLOCKS flam_status flam_loader_next(
+    flam_loader *loader, FLAM_NULLABLE flam_tensor_list **out_batch, FLAM_NULLABLE void **out_item);
 
 /** Batches per epoch.
  *
  * - `loader`: the loader.
  * - returns: the number of batches; negative where the data set's size is not known.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_loader_size(const flam_loader *loader);
+FLAM_API int64_t flam_loader_size(const flam_loader *loader);
 
 /** Waits until `flam_loader_next` need not wait for a worker, or the time is over: for hosts that
  * look for signals in between.
@@ -120,9 +114,8 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_loader_size(const flam_loader *loader);
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative time.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_wait(flam_loader *loader,
-                                                                   double seconds,
-                                                                   flam_bool *out_ready);
+FLAM_API FLAM_BLOCKS flam_status
+flam_loader_wait(flam_loader *loader, double seconds, flam_bool *out_ready);
 
 /** Where a loader stands: what to store in a checkpoint.
  *
@@ -132,8 +125,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_wait(flam_loader *
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_loader_position(
-    const flam_loader *loader, int64_t *out_epoch, int64_t *out_batch);
+FLAM_API flam_status
+flam_loader_position(const flam_loader *loader, int64_t *out_epoch, int64_t *out_batch);
 
 /** Continues from a position exactly as if the loader had come there by itself; batches in flight
  * are dropped.
@@ -144,8 +137,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_loader_position(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INDEX` where the position is outside the epoch.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_seek(
-    flam_loader *loader, int64_t epoch, int64_t batch FLAM_DEFAULT(0));
+FLAM_API FLAM_BLOCKS flam_status
+flam_loader_seek(flam_loader *loader, int64_t epoch, int64_t batch FLAM_DEFAULT(0));
 
 /** Queues a batch of the caller's own choice, for loaders whose order is made by a host language's
  * sampler. It is delivered by `flam_loader_next` in the order of submission, and the loader makes
@@ -156,14 +149,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_seek(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_loader_submit(
-    flam_loader *loader, const int64_t *indices, size_t n_indices);
+FLAM_API flam_status
+flam_loader_submit(flam_loader *loader, const int64_t *indices, size_t n_indices);
 
 /** Stops the workers and drops a reference to a loader.
  *
  * - `loader`: the loader, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS void flam_loader_release(FLAM_NULLABLE flam_loader *loader);
+FLAM_API FLAM_BLOCKS void flam_loader_release(FLAM_NULLABLE flam_loader *loader);
 
 #ifdef __cplusplus
 }

@@ -23,7 +23,7 @@ extern "C" {
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` with the accepted forms.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_parse(const char *text, flam_device *out_device);
+FLAM_API flam_status flam_device_parse(const char *text, flam_device *out_device);
 
 /** Puts a device together.
  *
@@ -31,29 +31,29 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_parse(const char *text, flam_d
  * - `index`: its number, or -1 for the current device of that type; default -1.
  * - returns: the device, which need not exist; 0 for an unknown kind or a number above 32767.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_device
-    flam_device_make(flam_device_type type, int32_t index FLAM_DEFAULT(-1));
+FLAM_API flam_device flam_device_make(flam_device_type type, int32_t index FLAM_DEFAULT(-1));
 
 /** The kind of a device.
  *
  * - `device`: a device.
  * - returns: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`; `FLAM_DEVICE_NONE` for 0.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_device_type flam_device_type_of(flam_device device);
+FLAM_API flam_device_type flam_device_type_of(flam_device device);
 
 /** The number of a device.
  *
  * - `device`: a device.
  * - returns: its number, or -1 where it means the current device of its type.
  */
-FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_index_of(flam_device device);
+FLAM_API int32_t flam_device_index_of(flam_device device);
 
 /** A device as text.
  *
  * - `device`: a device.
  * - returns: "cpu", "cuda:0" and so on, valid until this thread's next call of this function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_name(flam_device device);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_device_name(flam_device device);
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
@@ -62,14 +62,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_name(fla
  * - `type`: the kind.
  * - returns: their number; 1 for `FLAM_CPU`.
  */
-FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_count(flam_device_type type);
+FLAM_API int32_t flam_device_count(flam_device_type type);
 
 /** Whether there is a device of a kind.
  *
  * - `type`: the kind.
  * - returns: whether `flam_device_count` is above 0.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_device_is_available(flam_device_type type);
+FLAM_API flam_bool flam_device_is_available(flam_device_type type);
 
 /** Why there is no device of a kind.
  *
@@ -77,16 +77,17 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_device_is_available(flam_device_type ty
  * - returns: what was looked for and found, in one line or several, valid until this thread's next
  *   call of this function; the empty string where there is one.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_unavailable_reason(
-    flam_device_type type);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_device_unavailable_reason(flam_device_type type);
 
 /** Why CUDA cannot be used: no such build, no driver, a driver too old (with both versions), or no
- *  device.
+ * device.
  *
  * - returns: the reason, valid until this thread's next call of this function; the empty string
  *   where it can.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_cuda_unavailable_reason(void);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_cuda_unavailable_reason(void);
 
 /** The model of a device, as its driver names it.
  *
@@ -94,21 +95,22 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_cuda_unavailabl
  * - returns: the name, valid until this thread's next call of this function; the empty string where
  *   there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_model(flam_device device);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_device_model(flam_device device);
 
 /** The memory of a device.
  *
  * - `device`: a device.
  * - returns: bytes in all; 0 where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_device_total_memory(flam_device device);
+FLAM_API int64_t flam_device_total_memory(flam_device device);
 
 /** How many multiprocessors a device has; for the cpu, logical cores.
  *
  * - `device`: a device.
  * - returns: their number; 0 where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_multiprocessors(flam_device device);
+FLAM_API int32_t flam_device_multiprocessors(flam_device device);
 
 /** The compute capability of a GPU.
  *
@@ -118,8 +120,8 @@ FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_multiprocessors(flam_device device
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_device_capability(flam_device device, int32_t *out_major, int32_t *out_minor);
+FLAM_API flam_status
+flam_device_capability(flam_device device, int32_t *out_major, int32_t *out_minor);
 
 /** Free and total memory as the device itself counts them: what the cache holds is not free.
  *
@@ -130,8 +132,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device;
  *   `FLAM_ERROR_DEVICE_LOST`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_device_memory_info(flam_device device, int64_t *out_free, int64_t *out_total);
+FLAM_API flam_status
+flam_device_memory_info(flam_device device, int64_t *out_free, int64_t *out_total);
 
 /** Whether a device can read another one's memory without going through the host.
  *
@@ -139,8 +141,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status
  * - `peer`: the other device, of the same kind.
  * - returns: whether it can; false where one of them does not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool
-    flam_device_can_access_peer(flam_device device, flam_device peer);
+FLAM_API flam_bool flam_device_can_access_peer(flam_device device, flam_device peer);
 
 /* ---- the current device ---------------------------------------------------------------------- */
 
@@ -149,7 +150,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool
  * - `type`: the kind.
  * - returns: the device, with its number; the first one unless it was changed.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_device flam_device_current(flam_device_type type);
+FLAM_API flam_device flam_device_current(flam_device_type type);
 
 /** Makes a device this thread's current one of its kind.
  *
@@ -157,7 +158,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_device flam_device_current(flam_device_type type)
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_set_current(flam_device device);
+FLAM_API flam_status flam_device_set_current(flam_device device);
 
 /** Opens a scope in which a device is the current one of its kind.
  *
@@ -166,7 +167,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_set_current(flam_device device
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_push(flam_device device, flam_scope *out_scope);
+FLAM_API flam_status flam_device_push(flam_device device, flam_scope *out_scope);
 
 /** Waits until all work on all streams of a device is done. Faults of earlier work surface here.
  *
@@ -174,7 +175,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_push(flam_device device, flam_
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed; `FLAM_ERROR_NO_GPU`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_device_synchronize(flam_device device);
+FLAM_API FLAM_BLOCKS flam_status flam_device_synchronize(flam_device device);
 
 /** Has host accesses to the memory of simulated devices named before their fault ends the process:
  * which device and tensor, in one line. Without this call such an access is the plain fault that it
@@ -182,16 +183,17 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_device_synchronize(flam_d
  *
  * - `file_descriptor`: where the line is written, such as 2; -1 ends it.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_sim_report_host_access(int32_t file_descriptor);
+FLAM_API void flam_sim_report_host_access(int32_t file_descriptor);
 
 /* ---- threads and libraries ------------------------------------------------------------------- */
 
 /** How many threads a parallel loop on the cpu may use, the caller included. Results do not depend
- *  on it.
+ * on it.
  *
  * - returns: the number; at start `FLAMBEAU_NUM_THREADS`, or the cores that this process may use.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") int32_t flam_get_num_threads(void);
+FLAM_TORCH("torch")
+FLAM_API int32_t flam_get_num_threads(void);
 
 /** Sets how many threads a parallel loop on the cpu may use.
  *
@@ -199,8 +201,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") int32_t flam_get_num_threads(void)
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where it is below 1, or inside a parallel loop.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_BLOCKS flam_status
-    flam_set_num_threads(int32_t num_threads);
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_status flam_set_num_threads(int32_t num_threads);
 
 /** Makes every operation give the same bits in every run. Without it, additions to one place by an
  * indexed write (`index_add`, `scatter_add`, `index_put` with `accumulate`, the gradient of an
@@ -211,22 +213,23 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_BLOCKS flam_status
  * - `warn_only`: whether an operation without such a form would be warned of instead of failing, as
  *   in PyTorch; there is none; default false.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") void flam_use_deterministic_algorithms(
+FLAM_TORCH("torch")
+FLAM_API void flam_use_deterministic_algorithms(
     flam_bool mode, flam_bool warn_only FLAM_DEFAULT(0));
 
 /** Whether results must be the same in every run.
  *
  * - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_bool
-    flam_are_deterministic_algorithms_enabled(void);
+FLAM_TORCH("torch")
+FLAM_API flam_bool flam_are_deterministic_algorithms_enabled(void);
 
 /** Whether an operation that cannot give the same results in every run would only be warned of.
  *
  * - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_bool
-    flam_is_deterministic_algorithms_warn_only_enabled(void);
+FLAM_TORCH("torch")
+FLAM_API flam_bool flam_is_deterministic_algorithms_warn_only_enabled(void);
 
 /** Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
  *
@@ -234,14 +237,15 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_bool
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `path` is empty.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_library_directory_add(const char *path);
+FLAM_API flam_status flam_library_directory_add(const char *path);
 
 /** What was looked for, found and rejected so far, library by library.
  *
  * - returns: one line per place, valid until this thread's next call of this function; the empty
  *   string where no library was needed yet.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_library_report(void);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_library_report(void);
 
 /** What this process found on its machine: library, processor and instruction set, threads, memory,
  * driver and libraries of CUDA, devices, simulated ones, environment variables. Libraries are
@@ -251,7 +255,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_library_report(
  *   "missing", "neutral"), `value` (what was found, or why not) and `fix` (the line to paste where
  *   something is missing). Valid until this thread's next call of this function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_BORROWED(thread) const char *flam_environment(void);
+FLAM_BORROWED(thread)
+FLAM_API FLAM_BLOCKS const char *flam_environment(void);
 
 #ifdef __cplusplus
 }

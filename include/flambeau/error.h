@@ -17,7 +17,7 @@ extern "C" {
  *
  * - returns: the version number; never fails.
  */
-FLAM_API FLAM_SINCE(0, 1) uint32_t flam_version(void);
+FLAM_API uint32_t flam_version(void);
 
 /** Checks that the loaded library has what a program built against version `major.minor` needs.
  *
@@ -26,20 +26,21 @@ FLAM_API FLAM_SINCE(0, 1) uint32_t flam_version(void);
  * - returns: `FLAM_OK` where the library is of that major version and not older.
  * - errors: `FLAM_ERROR_ABI_VERSION` with both versions.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_version_require(int32_t major, int32_t minor);
+FLAM_API flam_status flam_version_require(int32_t major, int32_t minor);
 
 /** The pending error's code.
  *
  * - returns: a `flam_status`; `FLAM_OK` where no error is pending on this thread.
  */
-FLAM_API FLAM_SINCE(0, 1) int32_t flam_error_code(void);
+FLAM_API int32_t flam_error_code(void);
 
 /** The pending error's whole text: the problem in one line, then facts, cause and fix.
  *
  * - returns: UTF-8, in the words of C, valid until the thread's error changes; the empty string
  *   where none is pending.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_error_message(void);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_error_message(void);
 
 /** Whose words an error's text is in: the calls that mend it, and what true and nothing are called.
  */
@@ -51,24 +52,24 @@ enum { FLAM_LANGUAGE_C = 0, FLAM_LANGUAGE_PYTHON = 1, FLAM_LANGUAGE_RUST = 2 };
  * - `language`: the language; an unknown number reads as Python, the words of PyTorch.
  * - returns: UTF-8, valid until the thread's error changes; the empty string where none is pending.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_error_message_in(
-    flam_language language);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_error_message_in(flam_language language);
 
 /** Forgets the pending error of this thread. */
-FLAM_API FLAM_SINCE(0, 1) void flam_error_clear(void);
+FLAM_API void flam_error_clear(void);
 
 /** Takes the pending error off this thread, for another thread or a later moment.
  *
  * - returns: the error, or `NULL` where none is pending.
  * - errors: none.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_error *flam_error_take(void);
+FLAM_API FLAM_NULLABLE flam_error *flam_error_take(void);
 
 /** Puts a taken error back as this thread's pending error, unless one is pending already.
  *
  * - `error`: the error; taken over.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_error_restore(FLAM_CONSUMES flam_error *error);
+FLAM_API void flam_error_restore(FLAM_CONSUMES flam_error *error);
 
 /** Records a failure from inside a callback, which then returns `FLAM_ERROR_CALLBACK`.
  *
@@ -78,22 +79,23 @@ FLAM_API FLAM_SINCE(0, 1) void flam_error_restore(FLAM_CONSUMES flam_error *erro
  * - `drop`: called exactly once with `payload` when the record is cleared or released; may be
  *   `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_error_set(FLAM_NULLABLE const char *message,
-                                              FLAM_NULLABLE void *payload,
-                                              FLAM_NULLABLE void (*drop)(void *payload));
+FLAM_API void flam_error_set(
+    FLAM_NULLABLE const char *message, FLAM_NULLABLE void *payload,
+    FLAM_NULLABLE void (*drop)(void *payload));
 
 /** The payload given to `flam_error_set` for the pending error.
  *
  * - returns: the payload, or `NULL` where there is none.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) void *flam_error_payload(void);
+FLAM_BORROWED(thread)
+FLAM_API void *flam_error_payload(void);
 
 /** The code of a taken error.
  *
  * - `error`: an error from `flam_error_take`.
  * - returns: its code, a `flam_status`.
  */
-FLAM_API FLAM_SINCE(0, 1) int32_t flam_error_code_of(const flam_error *error);
+FLAM_API int32_t flam_error_code_of(const flam_error *error);
 
 /** The text of a taken error.
  *
@@ -101,14 +103,15 @@ FLAM_API FLAM_SINCE(0, 1) int32_t flam_error_code_of(const flam_error *error);
  * - `language`: in whose words, as `flam_error_message_in`; default `FLAM_LANGUAGE_C`.
  * - returns: UTF-8, valid as long as `error`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(error) const char *flam_error_message_of(
+FLAM_BORROWED(error)
+FLAM_API const char *flam_error_message_of(
     const flam_error *error, flam_language language FLAM_DEFAULT(FLAM_LANGUAGE_C));
 
 /** Releases a taken error.
  *
  * - `error`: the error, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_error_release(FLAM_NULLABLE flam_error *error);
+FLAM_API void flam_error_release(FLAM_NULLABLE flam_error *error);
 
 /** Opens a frame: every handle returned to this thread from here on is released by the matching
  * pop, but those kept. C code then needs no release per temporary.
@@ -125,7 +128,7 @@ FLAM_API FLAM_SINCE(0, 1) void flam_error_release(FLAM_NULLABLE flam_error *erro
  *
  * - returns: the frame's token.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_scope flam_frame_push(void);
+FLAM_API flam_scope flam_frame_push(void);
 
 /** Closes a frame and releases what it holds.
  *
@@ -133,20 +136,21 @@ FLAM_API FLAM_SINCE(0, 1) flam_scope flam_frame_push(void);
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SCOPE` where `scope` is not this thread's innermost frame.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_frame_pop(flam_scope scope);
+FLAM_API flam_status flam_frame_pop(flam_scope scope);
 
 /** Starts or stops recording where handles are made, for `flam_leak_report`.
  *
  * - `enabled`: whether to record; off at start unless `FLAMBEAU_TRACK_HANDLES=1`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_leak_tracking(flam_bool enabled);
+FLAM_API void flam_leak_tracking(flam_bool enabled);
 
 /** Names the handles made since tracking began that are still alive: kind, shape and the call that
  * made them.
  *
  * - returns: one line per call, most handles first; the empty string where nothing is alive.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_leak_report(void);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_leak_report(void);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ extern "C" {
  * - returns: the generator.
  * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_generator *flam_generator_new(flam_device device FLAM_DEFAULT(0));
+FLAM_API flam_generator *flam_generator_new(flam_device device FLAM_DEFAULT(0));
 
 /** The generator that ops use on a device where none is given.
  *
@@ -24,8 +24,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_generator *flam_generator_new(flam_device device 
  * - returns: the generator.
  * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_generator *flam_generator_default(
-    flam_device device FLAM_DEFAULT(0));
+FLAM_API flam_generator *flam_generator_default(flam_device device FLAM_DEFAULT(0));
 
 /** Starts a generator anew from a seed.
  *
@@ -34,29 +33,28 @@ FLAM_API FLAM_SINCE(0, 1) flam_generator *flam_generator_default(
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_generator_manual_seed(
-    flam_generator *generator, uint64_t seed);
+FLAM_API flam_status flam_generator_manual_seed(flam_generator *generator, uint64_t seed);
 
 /** Starts a generator anew from a seed that the system draws.
  *
  * - `generator`: the generator.
  * - returns: the seed.
  */
-FLAM_API FLAM_SINCE(0, 1) uint64_t flam_generator_seed(flam_generator *generator);
+FLAM_API uint64_t flam_generator_seed(flam_generator *generator);
 
 /** The seed a generator was started from.
  *
  * - `generator`: the generator.
  * - returns: the seed.
  */
-FLAM_API FLAM_SINCE(0, 1) uint64_t flam_generator_initial_seed(const flam_generator *generator);
+FLAM_API uint64_t flam_generator_initial_seed(const flam_generator *generator);
 
 /** How many draws were made: with the seed, all there is to a generator's state.
  *
  * - `generator`: the generator.
  * - returns: the offset.
  */
-FLAM_API FLAM_SINCE(0, 1) uint64_t flam_generator_offset(const flam_generator *generator);
+FLAM_API uint64_t flam_generator_offset(const flam_generator *generator);
 
 /** Sets a generator's state.
  *
@@ -66,21 +64,21 @@ FLAM_API FLAM_SINCE(0, 1) uint64_t flam_generator_offset(const flam_generator *g
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_generator_set_state(
-    flam_generator *generator, uint64_t seed, uint64_t offset);
+FLAM_API flam_status
+flam_generator_set_state(flam_generator *generator, uint64_t seed, uint64_t offset);
 
 /** The device whose tensors a generator fills.
  *
  * - `generator`: the generator.
  * - returns: the device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_device flam_generator_device(const flam_generator *generator);
+FLAM_API flam_device flam_generator_device(const flam_generator *generator);
 
 /** Drops a reference to a generator.
  *
  * - `generator`: the generator, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_generator_release(FLAM_NULLABLE flam_generator *generator);
+FLAM_API void flam_generator_release(FLAM_NULLABLE flam_generator *generator);
 
 /** Seeds the default generators of all devices, also of those not used yet.
  *
@@ -88,7 +86,7 @@ FLAM_API FLAM_SINCE(0, 1) void flam_generator_release(FLAM_NULLABLE flam_generat
  * - returns: `FLAM_OK`.
  * - errors: none.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_manual_seed(uint64_t seed);
+FLAM_API flam_status flam_manual_seed(uint64_t seed);
 
 #ifdef __cplusplus
 }

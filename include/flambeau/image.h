@@ -32,45 +32,57 @@ enum {
   FLAM_GRID_REFLECTION = 3
 };
 
+/** Options of `flam_interpolate`. */
+typedef struct flam_interpolate_options {
+  size_t struct_size; /**< sizeof(flam_interpolate_options) */
+  /** sizes of the result, one per further dimension or one for all; default none */
+  const int64_t *size FLAM_DEFAULT(NULL);
+  size_t n_size;
+  const double *scale_factor FLAM_DEFAULT(NULL); /**< factors of the sizes instead; default none */
+  size_t n_scale_factor;
+  /** nearest, linear (3-d), bilinear, bicubic (4-d), trilinear (5-d), area or nearest_exact;
+   *  default nearest */
+  flam_interpolation mode FLAM_DEFAULT(FLAM_INTERPOLATION_NEAREST);
+  /** whether the corners of both images coincide; default false; only for linear to trilinear */
+  const flam_bool *align_corners FLAM_DEFAULT(NULL);
+  /** whether factors are computed anew from the sizes; default false */
+  const flam_bool *recompute_scale_factor FLAM_DEFAULT(NULL);
+  /** whether a smaller image is smoothed first, for bilinear and bicubic; default false */
+  flam_bool antialias FLAM_DEFAULT(0);
+} flam_interpolate_options;
+
 /** Resamples signals, images or volumes to another size.
  *
  * - `input`: [n, c, ...] with 1 to 3 further dimensions, floating point.
- * - `size`: sizes of the result, one per further dimension or one for all; default none.
- * - `scale_factor`: factors of the sizes instead; default none.
- * - `mode`: nearest, linear (3-d), bilinear, bicubic (4-d), trilinear (5-d), area or
- *   nearest_exact; default nearest.
- * - `align_corners`: whether the corners of both images coincide; default false; only for linear
- *   to trilinear.
- * - `recompute_scale_factor`: whether factors are computed anew from the sizes; default false.
- * - `antialias`: whether a smaller image is smoothed first, for bilinear and bicubic; default
- *   false.
  * - returns: [n, c, ...] of the new size, dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for options that do not go together.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32") flam_tensor *flam_interpolate(
-    const flam_tensor *input, FLAM_NULLABLE const int64_t *size FLAM_DEFAULT(NULL), size_t n_size,
-    FLAM_NULLABLE const double *scale_factor FLAM_DEFAULT(NULL), size_t n_scale_factor,
-    flam_interpolation mode FLAM_DEFAULT(FLAM_INTERPOLATION_NEAREST),
-    FLAM_NULLABLE const flam_bool *align_corners FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_bool *recompute_scale_factor FLAM_DEFAULT(NULL),
-    flam_bool antialias FLAM_DEFAULT(0));
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API flam_tensor *flam_interpolate(
+    const flam_tensor *input, const flam_interpolate_options *options);
+
+/** Options of `flam_grid_sample`. */
+typedef struct flam_grid_sample_options {
+  size_t struct_size; /**< sizeof(flam_grid_sample_options) */
+  /** bilinear, nearest or bicubic (4-d); default bilinear */
+  flam_interpolation mode FLAM_DEFAULT(FLAM_INTERPOLATION_BILINEAR);
+  /** zeros, border or reflection; default zeros */
+  flam_grid_padding padding_mode FLAM_DEFAULT(FLAM_GRID_ZEROS);
+  /** whether -1 and 1 are the centres of the outer pixels; default false: their outer edges */
+  const flam_bool *align_corners FLAM_DEFAULT(NULL);
+} flam_grid_sample_options;
 
 /** Samples images or volumes at places between -1 and 1.
  *
  * - `input`: [n, c, h, w] or [n, c, d, h, w], floating point.
  * - `grid`: [n, h', w', 2] or [n, d', h', w', 3]: x, y (and z), dtype of `input`.
- * - `mode`: bilinear, nearest or bicubic (4-d); default bilinear.
- * - `padding_mode`: zeros, border or reflection; default zeros.
- * - `align_corners`: whether -1 and 1 are the centres of the outer pixels; default false: their
- *   outer edges.
  * - returns: [n, c, h', w'] or [n, c, d', h', w'].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32 cuda=widest") FLAM_TORCH("F")
-    flam_tensor *flam_grid_sample(const flam_tensor *input, const flam_tensor *grid,
-                                  flam_interpolation mode FLAM_DEFAULT(FLAM_INTERPOLATION_BILINEAR),
-                                  flam_grid_padding padding_mode FLAM_DEFAULT(FLAM_GRID_ZEROS),
-                                  FLAM_NULLABLE const flam_bool *align_corners FLAM_DEFAULT(NULL));
+FLAM_AUTOCAST("cpu=f32 cuda=widest")
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_grid_sample(
+    const flam_tensor *input, const flam_tensor *grid, const flam_grid_sample_options *options);
 
 /** The grid of places that an affine map takes the pixels of an image to.
  *
@@ -80,9 +92,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32 cuda=widest") FLAM_TORCH("F")
  * - returns: [n, h, w, 2] or [n, d, h, w, 3].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=rest") FLAM_TORCH("F")
-    flam_tensor *flam_affine_grid(const flam_tensor *theta, const int64_t *size, size_t n_size,
-                                  FLAM_NULLABLE const flam_bool *align_corners FLAM_DEFAULT(NULL));
+FLAM_AUTOCAST("cuda=rest")
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_affine_grid(
+    const flam_tensor *theta, const int64_t *size, size_t n_size,
+    FLAM_NULLABLE const flam_bool *align_corners FLAM_DEFAULT(NULL));
 
 /** Turns channels into a finer image, [c r^2, h, w] into [c, h r, w r].
  *
@@ -92,9 +106,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=rest") FLAM_TORCH("F")
  * - errors: `FLAM_ERROR_SHAPE` where r^2 does not divide the channels.
  * - source: Shi et al., 2016, arXiv 1609.05158.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("F torch") flam_tensor *flam_pixel_shuffle(const flam_tensor *input,
-                                                          int64_t upscale_factor);
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_pixel_shuffle(const flam_tensor *input, int64_t upscale_factor);
 
 /** Turns an image into channels of a coarser one, the inverse of `flam_pixel_shuffle`.
  *
@@ -103,9 +116,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: [..., c r^2, h, w].
  * - errors: `FLAM_ERROR_SHAPE` where r does not divide a size.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("F torch") flam_tensor *flam_pixel_unshuffle(const flam_tensor *input,
-                                                            int64_t downscale_factor);
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_pixel_unshuffle(const flam_tensor *input, int64_t downscale_factor);
 
 /** Interleaves groups of channels.
  *
@@ -115,42 +127,45 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  * - source: Zhang et al., 2017, arXiv 1707.01083.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("F torch") flam_tensor *flam_channel_shuffle(const flam_tensor *input,
-                                                            int64_t groups);
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_channel_shuffle(const flam_tensor *input, int64_t groups);
+
+/** Options of `flam_im2col` and `flam_col2im`. */
+typedef struct flam_im2col_options {
+  size_t struct_size; /**< sizeof(flam_im2col_options) */
+  const int64_t *dilation FLAM_DEFAULT(1); /**< distance of the window's elements; default 1 */
+  size_t n_dilation;
+  const int64_t *padding FLAM_DEFAULT(0); /**< cut off at both ends; default 0 */
+  size_t n_padding;
+  const int64_t *stride FLAM_DEFAULT(1); /**< distance of the windows; default 1 */
+  size_t n_stride;
+} flam_im2col_options;
 
 /** Windows of images as columns.
  *
  * - `input`: [n, c, h, w] or [c, h, w].
  * - `kernel_size`: size of the window.
- * - `dilation`: distance of the window's elements; default 1.
  * - `padding`: zeros added at both ends; default 0.
- * - `stride`: distance of the windows; default 1.
  * - returns: [n, c kh kw, windows], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F.unfold") flam_tensor *flam_im2col(
+FLAM_TORCH("F.unfold")
+FLAM_API flam_tensor *flam_im2col(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
-    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation,
-    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding, const int64_t *stride FLAM_DEFAULT(1),
-    size_t n_stride);
+    const flam_im2col_options *options);
 
 /** Sums columns into the images whose windows they are: the transpose of `flam_im2col`.
  *
  * - `input`: [n, c kh kw, windows] or [c kh kw, windows].
  * - `output_size`: h and w of the images.
  * - `kernel_size`: size of the window.
- * - `dilation`: distance of the window's elements; default 1.
- * - `padding`: cut off at both ends; default 0.
- * - `stride`: distance of the windows; default 1.
  * - returns: [n, c, h, w], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F.fold") flam_tensor *flam_col2im(
+FLAM_TORCH("F.fold")
+FLAM_API flam_tensor *flam_col2im(
     const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
-    const int64_t *kernel_size, size_t n_kernel_size, const int64_t *dilation FLAM_DEFAULT(1),
-    size_t n_dilation, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-    const int64_t *stride FLAM_DEFAULT(1), size_t n_stride);
+    const int64_t *kernel_size, size_t n_kernel_size, const flam_im2col_options *options);
 
 #ifdef __cplusplus
 }

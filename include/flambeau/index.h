@@ -2,9 +2,8 @@
  * namespace: ops
  *
  * Indices are int64 or int32 and count from the end where negative, unless a function says
- * otherwise. On the
- * cpu an index out of range is an error that names it; on a device it is one where the host knows
- * the values.
+ * otherwise. On the cpu an index out of range is an error that names it; on a device it is one
+ * where the host knows the values.
  */
 #ifndef FLAMBEAU_INDEX_H
 #define FLAMBEAU_INDEX_H
@@ -20,12 +19,12 @@ extern "C" {
 typedef int32_t flam_index_kind;
 enum {
   FLAM_INDEX_UNSPECIFIED = 0,
-  FLAM_INDEX_INT = 1,      /* one index; the dimension disappears */
-  FLAM_INDEX_SLICE = 2,    /* start, stop, step */
+  FLAM_INDEX_INT = 1, /* one index; the dimension disappears */
+  FLAM_INDEX_SLICE = 2, /* start, stop, step */
   FLAM_INDEX_ELLIPSIS = 3, /* all dimensions that no other item takes */
-  FLAM_INDEX_NEWAXIS = 4,  /* a new dimension of size 1 */
-  FLAM_INDEX_BOOL = 5,     /* a new dimension of size 1 for true, 0 for false */
-  FLAM_INDEX_TENSOR = 6    /* an integer tensor, or a mask over as many dimensions as it has */
+  FLAM_INDEX_NEWAXIS = 4, /* a new dimension of size 1 */
+  FLAM_INDEX_BOOL = 5, /* a new dimension of size 1 for true, 0 for false */
+  FLAM_INDEX_TENSOR = 6 /* an integer tensor, or a mask over as many dimensions as it has */
 };
 
 /** Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used,
@@ -45,28 +44,36 @@ enum {
  *   for a step
  *   below 1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_index(
+FLAM_API FLAM_BLOCKS flam_tensor *flam_index(
     const flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
     size_t n_bounds, FLAM_NULLABLE flam_tensor *const *tensors FLAM_DEFAULT(NULL),
     size_t n_tensors);
+
+/** Options of `flam_index_put_`. */
+typedef struct flam_index_put_options {
+  size_t struct_size; /**< sizeof(flam_index_put_options) */
+  /** the index tensors, as for `flam_index`; default none */
+  flam_tensor *const *tensors FLAM_DEFAULT(NULL);
+  size_t n_tensors;
+  /** whether to add instead of replacing; equal indices then add up; default false */
+  flam_bool accumulate FLAM_DEFAULT(0);
+} flam_index_put_options;
 
 /** Python's `input[items] = values`, in place.
  *
  * - `input`: the tensor to write to.
  * - `kinds`: what each item is, as for `flam_index`.
  * - `bounds`: three numbers per item, as for `flam_index`.
- * - `tensors`: the index tensors, as for `flam_index`.
  * - `values`: a number, or a tensor whose shape broadcasts to what the items select.
- * - `accumulate`: whether to add instead of replacing; equal indices then add up; default false.
  * - returns: `input`.
  * - errors: as `flam_index`; `FLAM_ERROR_SHAPE` where `values` do not broadcast;
- *   `FLAM_ERROR_AUTOGRAD` for a leaf
- *   that requires grad.
+ *   `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_BORROWED(input) flam_tensor *flam_index_put_(
+FLAM_BORROWED(input)
+FLAM_API FLAM_BLOCKS flam_tensor *flam_index_put_(
     flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
-    size_t n_bounds, FLAM_NULLABLE flam_tensor *const *tensors, size_t n_tensors,
-    const flam_tensor *values, flam_bool accumulate FLAM_DEFAULT(0));
+    size_t n_bounds, const flam_tensor *values FLAM_AFTER(tensors),
+    const flam_index_put_options *options);
 
 /** The slices of a dimension that an index names.
  *
@@ -77,10 +84,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_BORROWED(input) flam_tensor *flam_ind
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more
  *   dimensions.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_index_select(const flam_tensor *input,
-                                                                       int64_t dim,
-                                                                       const flam_tensor *index);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_index_select(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index);
 
 /** Adds slices to the slices of a tensor that an index names; equal indices add up.
  *
@@ -92,10 +98,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_add(
-        const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
-        FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_add(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
+    FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Replaces the slices that an index names.
  *
@@ -106,10 +112,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cpu=widest") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_index_copy(
-        const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cpu=widest")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_copy(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source);
 
 /** Sets the slices that an index names to one value.
  *
@@ -121,7 +127,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not
  *   0-d.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE flam_tensor *flam_index_fill(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE flam_tensor *flam_index_fill(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *value);
 
 /** Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for `dim` 0.
@@ -132,10 +139,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE flam_tensor *f
  * - returns: `index`'s shape, `input`'s dtype.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_gather(const flam_tensor *input,
-                                                                 int64_t dim,
-                                                                 const flam_tensor *index);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_gather(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index);
 
 /** Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
  * `input`.
@@ -147,9 +153,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: shape and dtype of `input`. Where an index occurs twice, one of the values stays.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter(
-        const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
 /** Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
  * add up.
@@ -161,10 +167,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_scatter_add(
-        const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=widest")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_add(
+    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
 /** The elements where a mask is true, in C order.
  *
@@ -173,9 +179,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: 1-d; how long depends on the mask's values.
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_masked_select(const flam_tensor *input,
-                                                               const flam_tensor *mask);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_masked_select(
+    const flam_tensor *input, const flam_tensor *mask);
 
 /** Writes the elements of a source, in order, where a mask is true.
  *
@@ -185,9 +191,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
-    FLAM_INPLACE flam_tensor *flam_masked_scatter(const flam_tensor *input, const flam_tensor *mask,
-                                                  const flam_tensor *source);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_BLOCKS FLAM_INPLACE flam_tensor *flam_masked_scatter(
+    const flam_tensor *input, const flam_tensor *mask, const flam_tensor *source);
 
 /** Where the elements are not zero.
  *
@@ -195,8 +201,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
  * - returns: [n, dimensions of `input`], int64, in C order.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor torch.argwhere Tensor.argwhere")
-    flam_tensor *flam_nonzero(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.argwhere Tensor.argwhere")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_nonzero(const flam_tensor *input);
 
 /** Where the elements are not zero, one tensor per dimension.
  *
@@ -204,8 +210,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor torch.argwhere Te
  * - returns: as many [n] int64 tensors as `condition` has dimensions; one for a 0-d tensor.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch.where") flam_tensor_list *flam_nonzero_tuple(const flam_tensor *condition);
+FLAM_TORCH("torch.where")
+FLAM_API FLAM_BLOCKS flam_tensor_list *flam_nonzero_tuple(const flam_tensor *condition);
 
 /** Elements of the flattened tensor.
  *
@@ -214,9 +220,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - returns: `index`'s shape, `input`'s dtype.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_take(const flam_tensor *input,
-                                                      const flam_tensor *index);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_take(const flam_tensor *input, const flam_tensor *index);
 
 /** Elements picked along a dimension; shapes broadcast but for that dimension.
  *
@@ -226,9 +231,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `indices`' shape, broadcast.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    flam_tensor *flam_take_along_dim(const flam_tensor *input, const flam_tensor *indices,
-                                     FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_take_along_dim(
+    const flam_tensor *input, const flam_tensor *indices,
+    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL));
 
 /** Rows of a table, one per index.
  *
@@ -237,12 +243,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - `padding_idx`: a row whose gradient stays zero; negative from the end; default: none.
  * - returns: `input`'s shape and a last dimension of d.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `weight` is not
- *   2-d;
- *   `FLAM_ERROR_DTYPE` where `input` is not integral.
+ *   2-d; `FLAM_ERROR_DTYPE` where `input` is not integral.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F")
-    flam_tensor *flam_embedding(const flam_tensor *input, const flam_tensor *weight,
-                                FLAM_NULLABLE const int64_t *padding_idx FLAM_DEFAULT(NULL));
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_embedding(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const int64_t *padding_idx FLAM_DEFAULT(NULL));
 
 /** A 1 at the place of each class, 0 elsewhere.
  *
@@ -250,12 +256,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F")
  * - `num_classes`: size of the new last dimension; default: one more than the greatest class.
  * - returns: int64, `input`'s shape and a last dimension of `num_classes`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not int64; `FLAM_ERROR_INVALID_ARGUMENT` for a
- *   negative class or one
- *   that is not below `num_classes`.
+ *   negative class or one that is not below `num_classes`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("F") flam_tensor *flam_one_hot(const flam_tensor *input,
-                                              int64_t num_classes FLAM_DEFAULT(-1));
+FLAM_TORCH("F")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_one_hot(
+    const flam_tensor *input, int64_t num_classes FLAM_DEFAULT(-1));
 
 #ifdef __cplusplus
 }

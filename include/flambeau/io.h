@@ -24,8 +24,7 @@ extern "C" {
  * - errors: `FLAM_ERROR_IO` with the system's reason; `FLAM_ERROR_INVALID_ARGUMENT` for another
  *   ending.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_save(
-    const flam_state *state, const char *path);
+FLAM_API FLAM_BLOCKS flam_status flam_save(const flam_state *state, const char *path);
 
 /** Reads named tensors from a file, whatever its name: the format is seen from its content.
  *
@@ -35,8 +34,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_save(
  * - returns: the tensors, in the file's order.
  * - errors: `FLAM_ERROR_IO` where the file cannot be read, is damaged or holds something else.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_state *flam_load(
-    const char *path, flam_device device FLAM_DEFAULT(0));
+FLAM_API FLAM_BLOCKS flam_state *flam_load(const char *path, flam_device device FLAM_DEFAULT(0));
 
 #ifdef __cplusplus
 }

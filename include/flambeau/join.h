@@ -25,10 +25,10 @@ enum { FLAM_MESHGRID_UNSPECIFIED = 0, FLAM_MESHGRID_IJ = 1, FLAM_MESHGRID_XY = 2
  * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch torch.concat torch.concatenate") FLAM_AUTOCAST("cpu=widest") FLAM_OUT
-    flam_tensor *flam_cat(
-        flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
+FLAM_TORCH("torch torch.concat torch.concatenate")
+FLAM_AUTOCAST("cpu=widest")
+FLAM_API FLAM_OUT flam_tensor *flam_cat(
+    flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
 
 /** Tensors side by side along a new dimension.
  *
@@ -38,11 +38,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest") FLAM_OUT
-    flam_tensor *flam_stack(flam_tensor *const *tensors,
-                                                         size_t n_tensors,
-                                                         int64_t dim FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_AUTOCAST("cpu=widest")
+FLAM_API FLAM_OUT flam_tensor *flam_stack(
+    flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
 
 /** Tensors joined column by column: along dimension 1, or 0 for vectors.
  *
@@ -50,9 +49,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: the promoted dtype.
  * - errors: as `flam_cat`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest")
-    flam_tensor *flam_hstack(flam_tensor *const *tensors, size_t n_tensors);
+FLAM_TORCH("torch")
+FLAM_AUTOCAST("cpu=widest")
+FLAM_API flam_tensor *flam_hstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Tensors joined row by row: along dimension 0, vectors as rows.
  *
@@ -60,9 +59,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: the promoted dtype.
  * - errors: as `flam_cat`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch torch.row_stack") FLAM_AUTOCAST("cpu=widest")
-    flam_tensor *flam_vstack(flam_tensor *const *tensors, size_t n_tensors);
+FLAM_TORCH("torch torch.row_stack")
+FLAM_AUTOCAST("cpu=widest")
+FLAM_API flam_tensor *flam_vstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Tensors joined in depth: along dimension 2.
  *
@@ -70,9 +69,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: the promoted dtype.
  * - errors: as `flam_cat`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest")
-    flam_tensor *flam_dstack(flam_tensor *const *tensors, size_t n_tensors);
+FLAM_TORCH("torch")
+FLAM_AUTOCAST("cpu=widest")
+FLAM_API flam_tensor *flam_dstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Views of all tensors in their broadcast shape.
  *
@@ -80,7 +79,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: one view per tensor.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_broadcast_tensors(
+FLAM_TORCH("torch")
+FLAM_API flam_tensor_list *flam_broadcast_tensors(
     FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
 
 /** Coordinate grids of vectors.
@@ -91,7 +91,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_broadcast_t
  * - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_meshgrid(
+FLAM_TORCH("torch")
+FLAM_API flam_tensor_list *flam_meshgrid(
     FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors,
     FLAM_KEYWORD flam_meshgrid_indexing indexing FLAM_DEFAULT(FLAM_MESHGRID_IJ));
 
@@ -104,10 +105,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_meshgrid(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, or 0 where the dimension is not
  *   empty.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor_list *flam_split(const flam_tensor *tensor,
-                                                            int64_t split_size,
-                                                            int64_t dim FLAM_DEFAULT(0));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor_list *flam_split(
+    const flam_tensor *tensor, int64_t split_size, int64_t dim FLAM_DEFAULT(0));
 
 /** Parts of given sizes.
  *
@@ -117,12 +117,12 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: views.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the sizes are negative or do not add up.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH(
+FLAM_TORCH(
     "torch.split Tensor.split torch.split_with_sizes "
-    "Tensor.split_with_sizes") flam_tensor_list *flam_split_with_sizes(const flam_tensor *tensor,
-                                                                       const int64_t *split_sizes,
-                                                                       size_t n_split_sizes,
-                                                                       int64_t dim FLAM_DEFAULT(0));
+    "Tensor.split_with_sizes")
+FLAM_API flam_tensor_list *flam_split_with_sizes(
+    const flam_tensor *tensor, const int64_t *split_sizes, size_t n_split_sizes,
+    int64_t dim FLAM_DEFAULT(0));
 
 /** A number of parts of equal size; the last may be smaller, and there may be fewer.
  *
@@ -132,10 +132,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH(
  * - returns: views.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor_list *flam_chunk(const flam_tensor *input,
-                                                            int64_t chunks,
-                                                            int64_t dim FLAM_DEFAULT(0));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor_list *flam_chunk(
+    const flam_tensor *input, int64_t chunks, int64_t dim FLAM_DEFAULT(0));
 
 /** One view per index of a dimension.
  *
@@ -144,9 +143,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: views.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor_list *flam_unbind(const flam_tensor *input,
-                                                             int64_t dim FLAM_DEFAULT(0));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor_list *flam_unbind(const flam_tensor *input, int64_t dim FLAM_DEFAULT(0));
 
 /** The elements in reverse order along dimensions.
  *
@@ -155,10 +153,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a copy.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_flip(const flam_tensor *input,
-                                                      FLAM_VARIADIC const int64_t *dims,
-                                                      size_t n_dims);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_flip(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *dims, size_t n_dims);
 
 /** The columns in reverse order.
  *
@@ -166,8 +163,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a copy.
  * - errors: `FLAM_ERROR_SHAPE` for fewer dimensions.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_fliplr(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_fliplr(const flam_tensor *input);
 
 /** The rows in reverse order.
  *
@@ -175,8 +172,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a copy.
  * - errors: `FLAM_ERROR_SHAPE` for a 0-d tensor.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_flipud(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_flipud(const flam_tensor *input);
 
 /** The elements moved along dimensions; what leaves at the end comes in at the start.
  *
@@ -187,9 +184,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_INDEX` for a dimension; `FLAM_ERROR_INVALID_ARGUMENT` where the lists
  *   differ in length.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    flam_tensor *flam_roll(const flam_tensor *input, const int64_t *shifts, size_t n_shifts,
-                           FLAM_NULLABLE const int64_t *dims FLAM_DEFAULT(NULL), size_t n_dims);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_roll(
+    const flam_tensor *input, const int64_t *shifts, size_t n_shifts,
+    FLAM_NULLABLE const int64_t *dims FLAM_DEFAULT(NULL), size_t n_dims);
 
 /** The tensor repeated along its dimensions.
  *
@@ -198,10 +196,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - returns: a copy.
  * - errors: `FLAM_ERROR_SHAPE` for too few or negative numbers.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_repeat(const flam_tensor *input,
-                                                  FLAM_VARIADIC const int64_t *repeats,
-                                                  size_t n_repeats);
+FLAM_TORCH("Tensor")
+FLAM_API flam_tensor *flam_repeat(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *repeats, size_t n_repeats);
 
 /** The tensor repeated along its dimensions; missing numbers are 1.
  *
@@ -210,10 +207,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a copy.
  * - errors: `FLAM_ERROR_SHAPE` for negative numbers.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_tile(const flam_tensor *input,
-                                                      FLAM_VARIADIC const int64_t *dims,
-                                                      size_t n_dims);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_tile(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *dims, size_t n_dims);
 
 /** Every element (or slice) repeated, copies next to each other.
  *
@@ -223,7 +219,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a copy.
  * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative number.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_repeat_interleave(
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_repeat_interleave(
     const flam_tensor *input, int64_t repeats, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL));
 
 #ifdef __cplusplus

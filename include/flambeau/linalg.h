@@ -10,6 +10,7 @@
 #define FLAMBEAU_LINALG_H
 
 #include "flambeau/common.h"
+#include "flambeau/reduce.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,9 +23,8 @@ extern "C" {
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.det torch.det Tensor.det")
-    FLAM_OUT flam_tensor *flam_linalg_det(
-    const flam_tensor *A);
+FLAM_TORCH("torch.linalg.det torch.det Tensor.det")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_det(const flam_tensor *A);
 
 /** Sign of the determinant and logarithm of its magnitude.
  *
@@ -35,10 +35,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.det torch.det Ten
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch.linalg.slogdet torch.slogdet Tensor.slogdet")
-    flam_status flam_linalg_slogdet(
-    const flam_tensor *A, flam_tensor **out_sign, flam_tensor **out_logabsdet);
+FLAM_TORCH("torch.linalg.slogdet torch.slogdet Tensor.slogdet")
+FLAM_API FLAM_BLOCKS flam_status
+flam_linalg_slogdet(const flam_tensor *A, flam_tensor **out_sign, flam_tensor **out_logabsdet);
 
 /** Logarithm of the determinant.
  *
@@ -46,8 +45,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - returns: [...]; NaN where the determinant is negative, -inf where it is 0.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_tensor *flam_logdet(
-    const flam_tensor *A);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_logdet(const flam_tensor *A);
 
 /** Inverse.
  *
@@ -57,10 +56,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_tensor *fl
  *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
  * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.3.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch.linalg.inv torch.inverse Tensor.inverse") FLAM_AUTOCAST("cpu=f32")
-    FLAM_OUT flam_tensor *flam_linalg_inv(
-    const flam_tensor *A);
+FLAM_TORCH("torch.linalg.inv torch.inverse Tensor.inverse")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_inv(const flam_tensor *A);
 
 /** Inverse, with a number per matrix that says whether there is one.
  *
@@ -72,8 +70,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` where `check_errors` and a matrix is singular.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.inv_ex") FLAM_AUTOCAST("cpu=f32")
-    flam_status flam_linalg_inv_ex(
+FLAM_TORCH("torch.linalg.inv_ex")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_inv_ex(
     const flam_tensor *A, FLAM_KEYWORD flam_bool check_errors FLAM_DEFAULT(0),
     flam_tensor **out_inverse, flam_tensor **out_info);
 
@@ -88,27 +87,42 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.inv_ex") FLAM_AUT
  *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
  * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.solve") FLAM_AUTOCAST("cpu=f32")
-    FLAM_OUT flam_tensor *flam_linalg_solve(
+FLAM_TORCH("torch.linalg.solve")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_solve(
     const flam_tensor *A, const flam_tensor *B, FLAM_KEYWORD flam_bool left FLAM_DEFAULT(1));
+
+/** Options of `flam_linalg_solve_ex`. */
+typedef struct flam_linalg_solve_ex_options {
+  size_t struct_size; /**< sizeof(flam_linalg_solve_ex_options) */
+  flam_bool left FLAM_DEFAULT(1); /**< whether `A X = B` is solved, else `X A = B`; default true */
+  /** whether a singular matrix is an error; default false */
+  flam_bool check_errors FLAM_DEFAULT(0);
+} flam_linalg_solve_ex_options;
 
 /** Solution of a square system, with a number per matrix that says whether there is one.
  *
  * - `A`: [..., n, n], f32 or f64.
  * - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading
  *   sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
- * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
- * - `check_errors`: whether a singular matrix is an error; default false.
  * - `out_result`: the broadcast shape of `B`; not to be used where info is not 0.
  * - `out_info`: [...] int32: 0, or which pivot is 0, from 1.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` where `check_errors` and a matrix is singular.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.solve_ex")
-    flam_status flam_linalg_solve_ex(
-    const flam_tensor *A, const flam_tensor *B, FLAM_KEYWORD flam_bool left FLAM_DEFAULT(1),
-    flam_bool check_errors FLAM_DEFAULT(0), flam_tensor **out_result, flam_tensor **out_info);
+FLAM_TORCH("torch.linalg.solve_ex")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_solve_ex(
+    const flam_tensor *A, const flam_tensor *B, flam_tensor **out_result, flam_tensor **out_info,
+    const flam_linalg_solve_ex_options *options FLAM_KEYWORD);
+
+/** Options of `flam_linalg_solve_triangular`. */
+typedef struct flam_linalg_solve_triangular_options {
+  size_t struct_size; /**< sizeof(flam_linalg_solve_triangular_options) */
+  flam_bool left FLAM_DEFAULT(1); /**< whether `A X = B` is solved, else `X A = B`; default true */
+  /** whether the diagonal counts as 1 and is not read; default false */
+  flam_bool unitriangular FLAM_DEFAULT(0);
+} flam_linalg_solve_triangular_options;
 
 /** Solution of a system of equations whose matrix is a triangle.
  *
@@ -116,16 +130,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.solve_ex")
  * - `B`: [..., n, k], dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false:
  *   [..., k, n].
  * - `upper`: whether `A` is an upper triangle, else a lower one.
- * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
- * - `unitriangular`: whether the diagonal counts as 1 and is not read; default false.
  * - returns: the broadcast shape of `B`; not finite where a diagonal element is 0.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.solve_triangular") FLAM_OUT
-    flam_tensor *flam_linalg_solve_triangular(
-    const flam_tensor *A, const flam_tensor *B, FLAM_KEYWORD flam_bool upper,
-    flam_bool left FLAM_DEFAULT(1), flam_bool unitriangular FLAM_DEFAULT(0));
+FLAM_TORCH("torch.linalg.solve_triangular")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_solve_triangular(
+    const flam_tensor *A, const flam_tensor *B, flam_bool upper FLAM_KEYWORD,
+    const flam_linalg_solve_triangular_options *options);
 
 /** Cholesky factor of a symmetric positive-definite matrix, `A = L L^T`.
  *
@@ -136,26 +148,34 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.solve_triangular"
  *   `FLAM_ERROR_LINALG` naming the first matrix that is not positive-definite.
  * - source: of the gradient: Murray, 2016, arXiv 1602.07527.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch.linalg.cholesky torch.cholesky Tensor.cholesky") FLAM_AUTOCAST("cpu=f32")
-    FLAM_OUT flam_tensor *flam_linalg_cholesky(
+FLAM_TORCH("torch.linalg.cholesky torch.cholesky Tensor.cholesky")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cholesky(
     const flam_tensor *A, flam_bool upper FLAM_DEFAULT(0));
+
+/** Options of `flam_linalg_cholesky_ex`. */
+typedef struct flam_linalg_cholesky_ex_options {
+  size_t struct_size; /**< sizeof(flam_linalg_cholesky_ex_options) */
+  /** whether the result is `L^T` and the upper triangle is read; default false */
+  flam_bool upper FLAM_DEFAULT(0);
+  /** whether a matrix that is not positive-definite is an error; default false */
+  flam_bool check_errors FLAM_DEFAULT(0);
+} flam_linalg_cholesky_ex_options;
 
 /** Cholesky factor, with a number per matrix that says whether there is one.
  *
  * - `A`: [..., n, n], f32 or f64; one triangle is read.
- * - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
- * - `check_errors`: whether a matrix that is not positive-definite is an error; default false.
  * - `out_L`: shape of `A`; not to be used where info is not 0.
  * - `out_info`: [...] int32: 0, or the order of the first minor that is not positive.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` where `check_errors` and a factor does not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cholesky_ex")
-    FLAM_AUTOCAST("cpu=f32") flam_status flam_linalg_cholesky_ex(
-    const flam_tensor *A, FLAM_KEYWORD flam_bool upper FLAM_DEFAULT(0),
-    flam_bool check_errors FLAM_DEFAULT(0), flam_tensor **out_L, flam_tensor **out_info);
+FLAM_TORCH("torch.linalg.cholesky_ex")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_cholesky_ex(
+    const flam_tensor *A, flam_tensor **out_L, flam_tensor **out_info,
+    const flam_linalg_cholesky_ex_options *options FLAM_KEYWORD);
 
 /** Inverse of `L L^T`.
  *
@@ -164,8 +184,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cholesky_ex")
  * - returns: shape of `L`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cpu=f32")
-    FLAM_OUT flam_tensor *flam_cholesky_inverse(
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_cholesky_inverse(
     const flam_tensor *L, flam_bool upper FLAM_DEFAULT(0));
 
 /** Solution of `L L^T X = B`.
@@ -176,17 +197,17 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("
  * - returns: the broadcast shape of `B`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cpu=f32")
-    FLAM_OUT flam_tensor *flam_cholesky_solve(
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_cholesky_solve(
     const flam_tensor *B, const flam_tensor *L, flam_bool upper FLAM_DEFAULT(0));
 
-/** Orthogonal matrix and upper triangle whose product is the matrix, by Householder's
- * reflections.
+/** Orthogonal matrix and upper triangle whose product is the matrix, by Householder's reflections.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `mode`: "reduced" (default): [..., m, k] and [..., k, n], k the lesser of m and n;
- *   "complete": [..., m, m] and [..., m, n], without gradient where m > n; "r": R as reduced, Q
- *   [0], without gradient.
+ * - `mode`: "reduced" (default): [..., m, k] and [..., k, n], k the lesser of m and n; "complete":
+ *   [..., m, m] and [..., m, n], without gradient where m > n; "r": R as reduced, Q [0], without
+ *   gradient.
  * - `out_Q`: columns are orthonormal.
  * - `out_R`: 0 below the diagonal.
  * - returns: `FLAM_OK`.
@@ -195,8 +216,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("
  * - source: of the gradient: Walter, Lehmann and Lamour, 2012, On evaluating higher-order
  *   derivatives of the QR decomposition; Roberts and Roberts, 2020, arXiv 2009.10071.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.qr") FLAM_AUTOCAST("cpu=f32")
-    flam_status flam_linalg_qr(
+FLAM_TORCH("torch.linalg.qr")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_qr(
     const flam_tensor *A, const char *mode FLAM_DEFAULT("reduced"), flam_tensor **out_Q,
     flam_tensor **out_R);
 
@@ -209,12 +231,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.qr") FLAM_AUTOCAS
  *   equal.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` for another `UPLO`; `FLAM_ERROR_LINALG` where `A` is not
- *   finite.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for another `UPLO`; `FLAM_ERROR_LINALG` where `A` is not finite.
  * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.eigh") FLAM_AUTOCAST("cpu=f32")
-    flam_status flam_linalg_eigh(
+FLAM_TORCH("torch.linalg.eigh")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_eigh(
     const flam_tensor *A, const char *UPLO FLAM_DEFAULT("L"), flam_tensor **out_eigenvalues,
     flam_tensor **out_eigenvectors);
 
@@ -225,83 +247,102 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.eigh") FLAM_AUTOC
  * - returns: [..., n], rising.
  * - errors: as `flam_linalg_eigh`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.eigvalsh")
-    FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor *flam_linalg_eigvalsh(
+FLAM_TORCH("torch.linalg.eigvalsh")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_eigvalsh(
     const flam_tensor *A, const char *UPLO FLAM_DEFAULT("L"));
+
+/** Options of `flam_linalg_svd`. */
+typedef struct flam_linalg_svd_options {
+  size_t struct_size; /**< sizeof(flam_linalg_svd_options) */
+  /** whether U is [..., m, m] and Vh [..., n, n]; default true */
+  flam_bool full_matrices FLAM_DEFAULT(1);
+  /** "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all take the
+   *  same way; default none */
+  const char *driver FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_linalg_svd_options;
 
 /** Singular value decomposition, `A = U diag(S) Vh`.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `full_matrices`: whether U is [..., m, m] and Vh [..., n, n]; default true.
- * - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all
- *   take the same way; default none.
  * - `out_U`: [..., m, m], or [..., m, k], k the lesser of m and n.
  * - `out_S`: [..., k], falling.
  * - `out_Vh`: [..., n, n], or [..., k, n].
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` below two dimensions; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_LINALG`
- *   where `A` is not finite; `FLAM_ERROR_INVALID_ARGUMENT` for a driver on the cpu.
- * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.2; Seeger,
- *   Hetzel, Dai, Meissner and Lawrence, 2017, arXiv 1710.08717.
+ * - errors: `FLAM_ERROR_SHAPE` below two dimensions; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_LINALG` where
+ *   `A` is not finite; `FLAM_ERROR_INVALID_ARGUMENT` for a driver on the cpu.
+ * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 3.2; Seeger, Hetzel,
+ *   Dai, Meissner and Lawrence, 2017, arXiv 1710.08717.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.svd") FLAM_AUTOCAST("cpu=f32")
-    flam_status flam_linalg_svd(
-    const flam_tensor *A, flam_bool full_matrices FLAM_DEFAULT(1),
-    FLAM_KEYWORD FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL), flam_tensor **out_U,
-    flam_tensor **out_S, flam_tensor **out_Vh);
+FLAM_TORCH("torch.linalg.svd")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_svd(
+    const flam_tensor *A, flam_tensor **out_U, flam_tensor **out_S, flam_tensor **out_Vh,
+    const flam_linalg_svd_options *options);
 
 /** Singular values.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all
- *   take the same way; default none.
+ * - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all take
+ *   the same way; default none.
  * - returns: [..., k], falling, k the lesser of m and n.
  * - errors: as `flam_linalg_svd`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.svdvals")
-    FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor *flam_linalg_svdvals(
+FLAM_TORCH("torch.linalg.svdvals")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_svdvals(
     const flam_tensor *A, FLAM_KEYWORD FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL));
+
+/** Options of `flam_linalg_pinv` and `flam_linalg_matrix_rank`. */
+typedef struct flam_linalg_tolerance_options {
+  size_t struct_size; /**< sizeof(flam_linalg_tolerance_options) */
+  const double *atol FLAM_DEFAULT(NULL); /**< values up to it count as 0; default 0 */
+  /** values up to it times the greatest count as 0; default 0 where `atol` is above 0, else the
+   *  greater of m and n times the distance from 1 to the next number */
+  const double *rtol FLAM_DEFAULT(NULL);
+  /** whether `A` is taken for symmetric and its lower triangle read; default false */
+  flam_bool hermitian FLAM_DEFAULT(0);
+} flam_linalg_tolerance_options;
 
 /** Moore and Penrose's inverse.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `atol`: values up to it count as 0; default 0.
- * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
- *   else the greater of m and n times the distance from 1 to the next number.
- * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
  * - returns: [..., n, m].
  * - errors: as `flam_linalg_svd`.
  * - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.pinv") FLAM_AUTOCAST("cuda=f32")
-    FLAM_OUT flam_tensor *flam_linalg_pinv(
-    const flam_tensor *A, FLAM_KEYWORD FLAM_NULLABLE const double *atol FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const double *rtol FLAM_DEFAULT(NULL), flam_bool hermitian FLAM_DEFAULT(0));
+FLAM_TORCH("torch.linalg.pinv")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_pinv(
+    const flam_tensor *A, const flam_linalg_tolerance_options *options FLAM_KEYWORD);
 
 /** Number of singular values that are not 0.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `atol`: values up to it count as 0; default 0.
- * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
- *   else the greater of m and n times the distance from 1 to the next number.
- * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
  * - returns: [...] int64.
  * - errors: as `flam_linalg_svd`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.matrix_rank")
-    FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor *flam_linalg_matrix_rank(
-    const flam_tensor *A, FLAM_KEYWORD FLAM_NULLABLE const double *atol FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const double *rtol FLAM_DEFAULT(NULL), flam_bool hermitian FLAM_DEFAULT(0));
+FLAM_TORCH("torch.linalg.matrix_rank")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_rank(
+    const flam_tensor *A, const flam_linalg_tolerance_options *options FLAM_KEYWORD);
+
+/** Options of `flam_linalg_lstsq`. */
+typedef struct flam_linalg_lstsq_options {
+  size_t struct_size; /**< sizeof(flam_linalg_lstsq_options) */
+  /** values up to it times the greatest count as 0; default: the greater of m and n times the
+   *  distance from 1 to the next number */
+  const double *rcond FLAM_DEFAULT(NULL);
+  /** "gelsy" (default on the cpu; by orthogonal factors), "gels" (the same, default elsewhere;
+   *  `A` has full rank), "gelsd" or "gelss" (by singular values) */
+  const char *driver FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_linalg_lstsq_options;
 
 /** The shortest solutions with the least squares of `A X - B`.
  *
  * - `A`: [..., m, n], f32 or f64.
  * - `B`: [..., m, k], or [..., m] as one column per matrix of `A`, dtype of `A`; leading sizes
  *   broadcast.
- * - `rcond`: values up to it times the greatest count as 0; default: the greater of m and n times
- *   the distance from 1 to the next number.
- * - `driver`: "gelsy" (default on the cpu; by orthogonal factors), "gels" (the same, default
- *   elsewhere; `A` has full rank), "gelsd" or "gelss" (by singular values).
  * - `out_solution`: [..., n, k].
  * - `out_residuals`: [..., k]: sums of squares where m > n, all ranks are n and the driver is not
  *   "gelsy", else [0].
@@ -312,12 +353,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.matrix_rank")
  *   driver; `FLAM_ERROR_LINALG` where "gels" finds a lower rank.
  * - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lstsq") FLAM_AUTOCAST("cpu=f32")
-    flam_status flam_linalg_lstsq(
-    const flam_tensor *A, const flam_tensor *B,
-    FLAM_NULLABLE const double *rcond FLAM_DEFAULT(NULL),
-    FLAM_KEYWORD FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL), flam_tensor **out_solution,
-    flam_tensor **out_residuals, flam_tensor **out_rank, flam_tensor **out_singular_values);
+FLAM_TORCH("torch.linalg.lstsq")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_lstsq(
+    const flam_tensor *A, const flam_tensor *B, flam_tensor **out_solution,
+    flam_tensor **out_residuals, flam_tensor **out_rank, flam_tensor **out_singular_values,
+    const flam_linalg_lstsq_options *options);
 
 /** Product of a matrix with itself, `n` factors.
  *
@@ -327,21 +368,20 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lstsq") FLAM_AUTO
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_LINALG` for a
  *   singular matrix and a negative `n`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch.linalg.matrix_power torch.matrix_power Tensor.matrix_power") FLAM_OUT
-    flam_tensor *flam_linalg_matrix_power(
+FLAM_TORCH("torch.linalg.matrix_power torch.matrix_power Tensor.matrix_power")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_power(
     const flam_tensor *A, int64_t n);
 
 /** Product of matrices, in the order with the fewest multiplications.
  *
  * - `tensors`: at least two matrices; the first and the last may be vectors.
  * - returns: 2-d; 1-d where one end is a vector, 0-d where both are.
- * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes
- *   differ.
+ * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes differ.
  * - source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 15.2.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.multi_dot torch.chain_matmul")
-    FLAM_AUTOCAST("cuda=lower") FLAM_OUT flam_tensor *flam_linalg_multi_dot(
+FLAM_TORCH("torch.linalg.multi_dot torch.chain_matmul")
+FLAM_AUTOCAST("cuda=lower")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_multi_dot(
     FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
 
 /** Cross product of vectors of 3 along a dimension.
@@ -352,10 +392,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.multi_dot torch.c
  * - returns: the broadcast shape.
  * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cross") FLAM_OUT
-    flam_tensor *flam_linalg_cross(
-    const flam_tensor *input, const flam_tensor *other,
-    FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
+FLAM_TORCH("torch.linalg.cross")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cross(
+    const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
 
 /** Norm of a matrix by number: 1 and -1 the greatest and least sum of a column's magnitudes, inf
  * and -inf of a row's, 2 and -2 the greatest and least singular value.
@@ -363,72 +402,80 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cross") FLAM_OUT
  * - `A`: at least 2-d, floating point; f32 or f64 for 2 and -2.
  * - `ord`: which norm.
  * - `dim`: the two dimensions of the matrices; default the last two.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - `dtype`: of the computation and the result; default: `A`'s.
  * - returns: `A`'s shape without the two dimensions.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.matrix_norm")
-    FLAM_AUTOCAST("cuda=f32") FLAM_OUT flam_tensor *flam_linalg_matrix_norm(
-    const flam_tensor *A, double ord, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
-    size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
-    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_TORCH("torch.linalg.matrix_norm")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_norm(
+    const flam_tensor *A, double ord, const flam_reduce_options *options);
+
+/** Options of `flam_linalg_matrix_norm_named`. */
+typedef struct flam_linalg_matrix_norm_named_options {
+  size_t struct_size; /**< sizeof(flam_linalg_matrix_norm_named_options) */
+  const char *ord FLAM_DEFAULT("fro"); /**< which norm; default "fro" */
+  /** the two dimensions of the matrices; default the last two */
+  const int64_t *dim FLAM_DEFAULT(NULL);
+  size_t n_dim;
+  /** whether reduced dimensions stay with size 1; default false */
+  flam_bool keepdim FLAM_DEFAULT(0);
+  /** of the computation and the result; default: `A`'s */
+  flam_dtype dtype FLAM_KEYWORD FLAM_DEFAULT(FLAM_DTYPE_NONE);
+} flam_linalg_matrix_norm_named_options;
 
 /** Norm of a matrix by name: "fro" the root of the sum of squares, "nuc" the sum of singular
  * values.
  *
  * - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
- * - `ord`: which norm; default "fro".
- * - `dim`: the two dimensions of the matrices; default the last two.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
- * - `dtype`: of the computation and the result; default: `A`'s.
  * - returns: `A`'s shape without the two dimensions.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.matrix_norm")
-    FLAM_AUTOCAST("cuda=f32") FLAM_OUT flam_tensor *flam_linalg_matrix_norm_named(
-    const flam_tensor *A, const char *ord FLAM_DEFAULT("fro"),
-    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
-    flam_bool keepdim FLAM_DEFAULT(0),
-    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_TORCH("torch.linalg.matrix_norm")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_norm_named(
+    const flam_tensor *A, const flam_linalg_matrix_norm_named_options *options);
+
+/** Options of `flam_linalg_norm`. */
+typedef struct flam_linalg_norm_options {
+  size_t struct_size; /**< sizeof(flam_linalg_norm_options) */
+  /** of a vector where `dim` names one dimension or `A` has one, else of a matrix; default: the
+   *  root of the sum of all squares */
+  const double *ord FLAM_DEFAULT(NULL);
+  /** one dimension or two; default: all of a vector or matrix */
+  const int64_t *dim FLAM_DEFAULT(NULL);
+  size_t n_dim;
+  /** whether reduced dimensions stay with size 1; default false */
+  flam_bool keepdim FLAM_DEFAULT(0);
+  /** of the computation and the result; default: `A`'s */
+  flam_dtype dtype FLAM_KEYWORD FLAM_DEFAULT(FLAM_DTYPE_NONE);
+} flam_linalg_norm_options;
 
 /** Norm of a vector or a matrix.
  *
  * - `A`: any shape, floating point.
- * - `ord`: of a vector where `dim` names one dimension or `A` has one, else of a matrix; default:
- *   the root of the sum of all squares.
- * - `dim`: one dimension or two; default: all of a vector or matrix.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
- * - `dtype`: of the computation and the result; default: `A`'s.
  * - returns: `A`'s shape without the dimensions.
  * - errors: `FLAM_ERROR_SHAPE` where `ord` is given without `dim` and `A` has more than two
  *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.norm") FLAM_OUT
-    flam_tensor *flam_linalg_norm(
-    const flam_tensor *A, FLAM_NULLABLE const double *ord FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
-    flam_bool keepdim FLAM_DEFAULT(0),
-    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_TORCH("torch.linalg.norm")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm(
+    const flam_tensor *A, const flam_linalg_norm_options *options);
 
 /** Norm of a matrix by name, "fro" or "nuc", wherever it stands in a tensor.
  *
  * - `A`: 2-d where `dim` is not given, floating point.
  * - `ord`: which norm.
  * - `dim`: two dimensions; default: all of a matrix.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - `dtype`: of the computation and the result; default: `A`'s.
  * - returns: `A`'s shape without the dimensions.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
- *   `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.norm") FLAM_OUT
-    flam_tensor *flam_linalg_norm_named(
-    const flam_tensor *A, const char *ord, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
-    size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
-    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_TORCH("torch.linalg.norm")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm_named(
+    const flam_tensor *A, const char *ord, const flam_reduce_options *options);
 
 /** Norm by name: "fro" the root of the sum of squares over any dimensions, "nuc" the sum of a
  * matrix's singular values.
@@ -436,17 +483,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.norm") FLAM_OUT
  * - `input`: any shape, floating point; for "nuc" 2-d where `dim` is not given, f32 or f64.
  * - `p`: which norm.
  * - `dim`: the dimensions; default: all.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - `dtype`: of the computation and the result; default: `input`'s.
  * - returns: `input`'s shape without the dimensions.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
- *   `FLAM_ERROR_DTYPE`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.norm Tensor.norm") FLAM_OUT
-    flam_tensor *flam_norm_named(
-    const flam_tensor *input, const char *p, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
-    size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_TORCH("torch.norm Tensor.norm")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_norm_named(
+    const flam_tensor *input, const char *p, const flam_reduce_options *options);
 
 /** How much a solution depends on errors of the matrix: its norm times that of its inverse.
  *
@@ -456,8 +499,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.norm Tensor.norm") FLAM_
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another order;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_AUTOCAST("cpu=f32")
-    FLAM_OUT flam_tensor *flam_linalg_cond(
+FLAM_TORCH("torch.linalg.cond")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cond(
     const flam_tensor *A, FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL));
 
 /** How much a solution depends on errors of the matrix, by a norm with a name.
@@ -468,8 +512,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_AUTOC
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another name.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_AUTOCAST("cpu=f32")
-    FLAM_OUT flam_tensor *flam_linalg_cond_named(
+FLAM_TORCH("torch.linalg.cond")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cond_named(
     const flam_tensor *A, const char *p);
 
 /** A lower and an upper triangle in one matrix, and the row pivots: `A = P L U`.
@@ -477,24 +522,32 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.cond") FLAM_AUTOC
  * - `A`: [..., m, n], f32 or f64.
  * - `pivot`: whether rows change places; default true. Without, nothing is supported.
  * - `out_LU`: shape of `A`: U, and below its diagonal L, whose own diagonal is 1.
- * - `out_pivots`: [..., k] int32: with which row, from 1, each row changed places; k the lesser
- *   of m and n.
+ * - `out_pivots`: [..., k] int32: with which row, from 1, each row changed places; k the lesser of
+ *   m and n.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_LINALG` where U has a 0 on its
  *   diagonal; `FLAM_ERROR_UNSUPPORTED` without `pivot`.
  * - source: of the gradient: Walter, Lehmann and Lamour, 2012.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor")
-    FLAM_AUTOCAST("cpu=f32") flam_status flam_linalg_lu_factor(
+FLAM_TORCH("torch.linalg.lu_factor")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_lu_factor(
     const flam_tensor *A, FLAM_KEYWORD flam_bool pivot FLAM_DEFAULT(1), flam_tensor **out_LU,
     flam_tensor **out_pivots);
+
+/** Options of `flam_linalg_lu_factor_ex`. */
+typedef struct flam_linalg_lu_factor_ex_options {
+  size_t struct_size; /**< sizeof(flam_linalg_lu_factor_ex_options) */
+  /** whether rows change places; default true. Without, nothing is supported. */
+  flam_bool pivot FLAM_DEFAULT(1);
+  /** whether a 0 on U's diagonal is an error; default false */
+  flam_bool check_errors FLAM_DEFAULT(0);
+} flam_linalg_lu_factor_ex_options;
 
 /** The factors of `flam_linalg_lu_factor`, with a number per matrix that says whether U is
  * singular.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `pivot`: whether rows change places; default true. Without, nothing is supported.
- * - `check_errors`: whether a 0 on U's diagonal is an error; default false.
  * - `out_LU`: shape of `A`.
  * - `out_pivots`: [..., k] int32.
  * - `out_info`: [...] int32: 0, or the first diagonal element of U that is 0, from 1.
@@ -502,11 +555,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor")
  * - errors: as `flam_linalg_lu_factor`.
  * - source: of the gradient: Walter, Lehmann and Lamour, 2012.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor_ex")
-    FLAM_AUTOCAST("cpu=f32") flam_status flam_linalg_lu_factor_ex(
-    const flam_tensor *A, FLAM_KEYWORD flam_bool pivot FLAM_DEFAULT(1),
-    flam_bool check_errors FLAM_DEFAULT(0), flam_tensor **out_LU, flam_tensor **out_pivots,
-    flam_tensor **out_info);
+FLAM_TORCH("torch.linalg.lu_factor_ex")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_lu_factor_ex(
+    const flam_tensor *A, flam_tensor **out_LU, flam_tensor **out_pivots, flam_tensor **out_info,
+    const flam_linalg_lu_factor_ex_options *options FLAM_KEYWORD);
 
 /** A permutation, a lower and an upper triangle whose product is the matrix.
  *
@@ -519,24 +572,31 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_factor_ex")
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_UNSUPPORTED` without `pivot`.
  * - source: of the gradient: Walter, Lehmann and Lamour, 2012.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu") flam_status flam_linalg_lu(
+FLAM_TORCH("torch.linalg.lu")
+FLAM_API FLAM_BLOCKS flam_status flam_linalg_lu(
     const flam_tensor *A, FLAM_KEYWORD flam_bool pivot FLAM_DEFAULT(1), flam_tensor **out_P,
     flam_tensor **out_L, flam_tensor **out_U);
+
+/** Options of `flam_linalg_lu_solve`. */
+typedef struct flam_linalg_lu_solve_options {
+  size_t struct_size; /**< sizeof(flam_linalg_lu_solve_options) */
+  flam_bool left FLAM_DEFAULT(1); /**< whether `A X = B` is solved, else `X A = B`; default true */
+  flam_bool adjoint FLAM_DEFAULT(0); /**< whether `A^T` takes the place of `A`; default false */
+} flam_linalg_lu_solve_options;
 
 /** Solution of a system of equations whose matrix `flam_linalg_lu_factor` has factored.
  *
  * - `LU`: [..., n, n], f32 or f64.
  * - `pivots`: [..., n] int32.
  * - `B`: [..., n, k], dtype of `LU`; leading sizes broadcast. Where `left` is false: [..., k, n].
- * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
- * - `adjoint`: whether `A^T` takes the place of `A`; default false.
  * - returns: the broadcast shape of `B`.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_solve") FLAM_AUTOCAST("f32")
-    FLAM_OUT flam_tensor *flam_linalg_lu_solve(
+FLAM_TORCH("torch.linalg.lu_solve")
+FLAM_AUTOCAST("f32")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_lu_solve(
     const flam_tensor *LU, const flam_tensor *pivots, const flam_tensor *B,
-    FLAM_KEYWORD flam_bool left FLAM_DEFAULT(1), flam_bool adjoint FLAM_DEFAULT(0));
+    const flam_linalg_lu_solve_options *options FLAM_KEYWORD);
 
 /** Sum of products of two vectors along a dimension.
  *
@@ -546,8 +606,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.lu_solve") FLAM_A
  * - returns: the broadcast shape without `dim`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.vecdot") FLAM_AUTOCAST("lower")
-    FLAM_OUT flam_tensor *flam_linalg_vecdot(
+FLAM_TORCH("torch.linalg.vecdot")
+FLAM_AUTOCAST("lower")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_vecdot(
     const flam_tensor *x, const flam_tensor *y, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
 
 /** The exponential of matrices.
@@ -557,9 +618,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.linalg.vecdot") FLAM_AUT
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  * - source: scaling, a polynomial of degree 18 and squaring: Moler and Van Loan, 2003.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
-    FLAM_TORCH("torch.linalg.matrix_exp torch.matrix_exp Tensor.matrix_exp")
-    flam_tensor *flam_linalg_matrix_exp(const flam_tensor *input);
+FLAM_TORCH("torch.linalg.matrix_exp torch.matrix_exp Tensor.matrix_exp")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_exp(const flam_tensor *input);
 
 /** The first columns of a product of reflections, I - tau v v^T each.
  *
@@ -568,10 +628,17 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
  * - returns: shape of `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch.linalg.householder_product torch.orgqr Tensor.orgqr")
-    FLAM_AUTOCAST("cpu=f32") FLAM_OUT
-    flam_tensor *flam_linalg_householder_product(const flam_tensor *input, const flam_tensor *tau);
+FLAM_TORCH("torch.linalg.householder_product torch.orgqr Tensor.orgqr")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_OUT flam_tensor *flam_linalg_householder_product(
+    const flam_tensor *input, const flam_tensor *tau);
+
+/** Options of `flam_ormqr`. */
+typedef struct flam_ormqr_options {
+  size_t struct_size; /**< sizeof(flam_ormqr_options) */
+  flam_bool left FLAM_DEFAULT(1); /**< whether the reflections stand on the left; default true */
+  flam_bool transpose FLAM_DEFAULT(0); /**< whether their product is transposed; default false */
+} flam_ormqr_options;
 
 /** A matrix times the product of reflections that `flam_geqrf` found.
  *
@@ -579,15 +646,14 @@ FLAM_API FLAM_SINCE(0, 1)
  *   them.
  * - `tau`: [..., k]; dtype of `input`.
  * - `other`: the matrix.
- * - `left`: whether the reflections stand on the left; default true.
- * - `transpose`: whether their product is transposed; default false.
  * - returns: shape of `other`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cpu=f32") FLAM_OUT flam_tensor *flam_ormqr(
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_OUT flam_tensor *flam_ormqr(
     const flam_tensor *input, const flam_tensor *tau, const flam_tensor *other,
-    flam_bool left FLAM_DEFAULT(1), flam_bool transpose FLAM_DEFAULT(0));
+    const flam_ormqr_options *options);
 
 /** The QR decomposition as reflections, LAPACK's form of it.
  *
@@ -598,17 +664,23 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_UNSUPPORTED` where a gradient is
  *   asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cpu=f32") flam_status flam_geqrf(
-    const flam_tensor *input, flam_tensor **out_a, flam_tensor **out_tau);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API FLAM_BLOCKS flam_status
+flam_geqrf(const flam_tensor *input, flam_tensor **out_a, flam_tensor **out_tau);
+
+/** Options of `flam_lu_unpack`. */
+typedef struct flam_lu_unpack_options {
+  size_t struct_size; /**< sizeof(flam_lu_unpack_options) */
+  flam_bool unpack_data FLAM_DEFAULT(1); /**< whether the triangles are wanted; default true */
+  flam_bool unpack_pivots FLAM_DEFAULT(1); /**< whether the permutation is wanted; default true */
+} flam_lu_unpack_options;
 
 /** The factors that `flam_linalg_lu_factor` packs into one matrix: a permutation, a lower and an
  * upper triangle.
  *
  * - `LU_data`: [..., m, n], f32 or f64.
  * - `LU_pivots`: [..., min(m, n)] int32, from 1.
- * - `unpack_data`: whether the triangles are wanted; default true.
- * - `unpack_pivots`: whether the permutation is wanted; default true.
  * - `out_P`: [..., m, m], empty where it is not wanted.
  * - `out_L`: [..., m, min(m, n)], empty where it is not wanted.
  * - `out_U`: [..., min(m, n), n], empty where it is not wanted.
@@ -616,10 +688,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for pivots out of
  *   range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch") flam_status flam_lu_unpack(
-    const flam_tensor *LU_data, const flam_tensor *LU_pivots,
-    flam_bool unpack_data FLAM_DEFAULT(1), flam_bool unpack_pivots FLAM_DEFAULT(1),
-    flam_tensor **out_P, flam_tensor **out_L, flam_tensor **out_U);
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_status flam_lu_unpack(
+    const flam_tensor *LU_data, const flam_tensor *LU_pivots, flam_tensor **out_P,
+    flam_tensor **out_L, flam_tensor **out_U, const flam_lu_unpack_options *options);
 
 #ifdef __cplusplus
 }

@@ -37,11 +37,11 @@ struct flam_api_table {
   flam_tensor *(*silu_)(flam_tensor *);
   flam_tensor *(*mish)(const flam_tensor *);
   flam_tensor *(*mish_)(flam_tensor *);
-  flam_tensor *(*softplus)(const flam_tensor *, double, double);
+  flam_tensor *(*softplus)(const flam_tensor *, const flam_softplus_options *);
   flam_tensor *(*relu6)(const flam_tensor *);
   flam_tensor *(*relu6_)(flam_tensor *);
-  flam_tensor *(*hardtanh)(const flam_tensor *, double, double);
-  flam_tensor *(*hardtanh_)(flam_tensor *, double, double);
+  flam_tensor *(*hardtanh)(const flam_tensor *, const flam_hardtanh_options *);
+  flam_tensor *(*hardtanh_)(flam_tensor *, const flam_hardtanh_options *);
   flam_tensor *(*hardsigmoid)(const flam_tensor *);
   flam_tensor *(*hardsigmoid_)(flam_tensor *);
   flam_tensor *(*hardswish)(const flam_tensor *);
@@ -55,19 +55,19 @@ struct flam_api_table {
   flam_tensor *(*log_softmax)(const flam_tensor *, int64_t, flam_dtype);
   flam_tensor *(*glu)(const flam_tensor *, int64_t);
   flam_tensor *(*prelu)(const flam_tensor *, const flam_tensor *);
-  flam_tensor *(*rrelu)(const flam_tensor *, double, double, flam_bool);
-  flam_tensor *(*rrelu_)(flam_tensor *, double, double, flam_bool);
+  flam_tensor *(*rrelu)(const flam_tensor *, const flam_rrelu_options *);
+  flam_tensor *(*rrelu_)(flam_tensor *, const flam_rrelu_options *);
   flam_tensor *(*hardshrink)(const flam_tensor *, double);
   flam_tensor *(*softshrink)(const flam_tensor *, double);
-  flam_tensor *(*gumbel_softmax)(const flam_tensor *, double, flam_bool, double, int64_t);
-  flam_status (*autocast_push)(flam_device_type, flam_dtype, flam_bool, flam_bool, flam_scope *);
+  flam_tensor *(*gumbel_softmax)(const flam_tensor *, const flam_gumbel_softmax_options *);
+  flam_status (*autocast_push)(flam_device_type, flam_scope *, const flam_autocast_push_options *);
   flam_status (*autocast_set)(flam_device_type, flam_bool, flam_dtype);
   flam_bool (*autocast_enabled)(flam_device_type);
   flam_dtype (*autocast_dtype)(flam_device_type);
   flam_bool (*autocast_cache_enabled)(void);
   void (*autocast_set_cache_enabled)(flam_bool);
   void (*autocast_clear_cache)(void);
-  flam_grad_scaler *(*grad_scaler_new)(double, double, double, int64_t, flam_bool);
+  flam_grad_scaler *(*grad_scaler_new)(const flam_grad_scaler_options *);
   flam_tensor *(*grad_scaler_scale)(flam_grad_scaler *, const flam_tensor *);
   flam_status (*grad_scaler_unscale)(flam_grad_scaler *, flam_optimizer *);
   flam_status (*grad_scaler_step)(flam_grad_scaler *, flam_optimizer *);
@@ -89,9 +89,9 @@ struct flam_api_table {
   flam_tensor *(*grad_scaler_found_inf)(const flam_grad_scaler *, uint64_t, flam_device);
   flam_status (*grad_scaler_owner_skipped)(const flam_grad_scaler *, uint64_t, flam_bool *, int64_t
       *);
-  flam_tensor *(*rot90)(const flam_tensor *, int64_t, const int64_t *, size_t);
+  flam_tensor *(*rot90)(const flam_tensor *, const flam_rot90_options *);
   flam_tensor *(*cartesian_prod)(flam_tensor *const *, size_t);
-  flam_tensor *(*combinations)(const flam_tensor *, int64_t, flam_bool);
+  flam_tensor *(*combinations)(const flam_tensor *, const flam_combinations_options *);
   flam_tensor *(*column_stack)(flam_tensor *const *, size_t);
   flam_tensor *(*column_stack_out)(flam_tensor *const *, size_t, flam_tensor *);
   flam_tensor_list *(*tensor_split)(const flam_tensor *, int64_t, int64_t);
@@ -111,35 +111,31 @@ struct flam_api_table {
       flam_scatter_rule, flam_bool);
   flam_tensor *(*index_reduce_out)(const flam_tensor *, int64_t, const flam_tensor *, const
       flam_tensor *, flam_scatter_rule, flam_bool, flam_tensor *);
-  flam_tensor *(*slice_scatter)(const flam_tensor *, const flam_tensor *, int64_t, const int64_t *,
-      const int64_t *, int64_t);
-  flam_tensor *(*diagonal_scatter)(const flam_tensor *, const flam_tensor *, int64_t, int64_t,
-      int64_t);
+  flam_tensor *(*slice_scatter)(const flam_tensor *, const flam_tensor *, const
+      flam_slice_scatter_options *);
+  flam_tensor *(*diagonal_scatter)(const flam_tensor *, const flam_tensor *, const
+      flam_diagonal_options *);
   flam_tensor *(*scatter_reduce)(const flam_tensor *, int64_t, const flam_tensor *, const
       flam_tensor *, flam_scatter_rule, flam_bool);
   flam_tensor *(*scatter_reduce_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
       flam_scatter_rule, flam_bool);
   flam_tensor *(*scatter_reduce_out)(const flam_tensor *, int64_t, const flam_tensor *, const
       flam_tensor *, flam_scatter_rule, flam_bool, flam_tensor *);
-  flam_tensor *(*repeat_interleave_each)(const flam_tensor *, const flam_tensor *, const int64_t *,
-      const int64_t *);
+  flam_tensor *(*repeat_interleave_each)(const flam_tensor *, const flam_tensor *, const
+      flam_repeat_interleave_each_options *);
   flam_tensor *(*fill_diagonal_)(flam_tensor *, const flam_tensor *, flam_bool);
   flam_tensor *(*scaled_dot_product_attention)(const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, const flam_tensor *, double, flam_bool, const double *, flam_bool);
+      flam_tensor *, const flam_tensor *, const flam_scaled_dot_product_attention_options *);
   flam_tensor *(*multi_head_attention)(const flam_tensor *, const flam_tensor *, const flam_tensor
-      *, int64_t, const flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor
-      *, const flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, const flam_tensor *, const flam_tensor *, double, flam_bool, flam_bool,
-      flam_bool);
+      *, int64_t, const flam_multi_head_attention_options *);
   flam_status (*multi_head_attention_weights)(const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      flam_bool, flam_bool, flam_bool, flam_tensor **, flam_tensor **);
-  flam_status (*backward)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_bool,
-      flam_bool, flam_tensor *const *, size_t);
-  flam_tensor_list *(*grad)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_bool, flam_bool, flam_bool);
+      flam_tensor *, int64_t, flam_tensor **, flam_tensor **, const
+      flam_multi_head_attention_options *);
+  flam_status (*backward)(const flam_tensor *);
+  flam_status (*autograd_backward)(flam_tensor *const *, size_t, const
+      flam_autograd_backward_options *);
+  flam_tensor_list *(*grad)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, const
+      flam_grad_options *);
   void (*set_detect_anomaly)(flam_bool);
   flam_bool (*detect_anomaly_enabled)(void);
   flam_scope (*grad_mode_push)(flam_bool);
@@ -170,7 +166,7 @@ struct flam_api_table {
   flam_node *(*node_retain)(const flam_node *);
   flam_node *(*node_keep)(flam_node *);
   flam_tensor_list *(*function_record)(const flam_function *, flam_tensor *const *, size_t,
-      flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t);
+      flam_tensor *const *, size_t, const flam_function_record_options *);
   flam_bool (*function_wanted)(size_t);
   flam_saved *(*saved_make)(const flam_tensor *, int64_t);
   flam_tensor *(*saved_get)(const flam_saved *);
@@ -264,22 +260,18 @@ struct flam_api_table {
   flam_tensor *(*bitwise_right_shift)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_right_shift_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_right_shift_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
-  flam_module *(*nn_convolution)(int64_t, int64_t, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, const int64_t *, size_t, int64_t, flam_bool, flam_padding, flam_bool,
-      const int64_t *, size_t, flam_device, flam_dtype);
-  flam_module *(*nn_layer_norm)(const int64_t *, size_t, double, flam_bool, flam_bool, flam_device,
-      flam_dtype);
-  flam_module *(*nn_rms_norm)(const int64_t *, size_t, const double *, flam_bool, flam_device,
-      flam_dtype);
-  flam_module *(*nn_group_norm)(int64_t, int64_t, double, flam_bool, flam_device, flam_dtype);
-  flam_module *(*nn_instance_norm)(int64_t, int64_t, double, flam_bool, flam_device, flam_dtype);
-  flam_module *(*nn_embedding)(int64_t, int64_t, const int64_t *, flam_device, flam_dtype);
-  flam_module *(*nn_recurrent)(flam_recurrent, int64_t, int64_t, int64_t, flam_bool, flam_bool,
-      double, flam_bool, int64_t, flam_device, flam_dtype);
-  flam_module *(*nn_multihead_attention)(int64_t, int64_t, double, flam_bool, flam_bool,
-      flam_device, flam_dtype);
-  flam_module *(*nn_transformer_encoder_layer)(int64_t, int64_t, int64_t, double, flam_bool, double,
-      flam_bool, flam_bool, flam_device, flam_dtype);
+  flam_module *(*nn_convolution)(int64_t, int64_t, const int64_t *, size_t, const
+      flam_nn_convolution_options *);
+  flam_module *(*nn_layer_norm)(const int64_t *, size_t, const flam_nn_layer_norm_options *);
+  flam_module *(*nn_rms_norm)(const int64_t *, size_t, const flam_nn_rms_norm_options *);
+  flam_module *(*nn_group_norm)(int64_t, int64_t, const flam_nn_group_norm_options *);
+  flam_module *(*nn_instance_norm)(int64_t, int64_t, const flam_nn_instance_norm_options *);
+  flam_module *(*nn_embedding)(int64_t, int64_t, const flam_nn_embedding_options *);
+  flam_module *(*nn_recurrent)(flam_recurrent, int64_t, int64_t, const flam_nn_recurrent_options *);
+  flam_module *(*nn_multihead_attention)(int64_t, int64_t, const flam_nn_multihead_attention_options
+      *);
+  flam_module *(*nn_transformer_encoder_layer)(int64_t, int64_t, const
+      flam_nn_transformer_encoder_layer_options *);
   flam_tensor *(*eq)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
@@ -298,53 +290,49 @@ struct flam_api_table {
   flam_tensor *(*ge)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*ge_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*ge_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
-  flam_tensor *(*isclose)(const flam_tensor *, const flam_tensor *, double, double, flam_bool);
-  flam_status (*allclose)(const flam_tensor *, const flam_tensor *, double, double, flam_bool,
-      flam_bool *);
+  flam_tensor *(*isclose)(const flam_tensor *, const flam_tensor *, const flam_close_options *);
+  flam_status (*allclose)(const flam_tensor *, const flam_tensor *, flam_bool *, const
+      flam_close_options *);
   flam_status (*equal)(const flam_tensor *, const flam_tensor *, flam_bool *);
   flam_tensor *(*einsum)(const char *, flam_tensor *const *, size_t);
   flam_tensor *(*tensordot)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t, const
       int64_t *, size_t);
   flam_tensor *(*conv1d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t);
+      flam_conv_options *);
   flam_tensor *(*conv2d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t);
+      flam_conv_options *);
   flam_tensor *(*conv_transpose2d)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t, const
-      int64_t *, size_t);
+      const flam_conv_transpose_options *);
   flam_tensor *(*conv3d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t);
+      flam_conv_options *);
   flam_tensor *(*conv_transpose1d)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t, const
-      int64_t *, size_t);
+      const flam_conv_transpose_options *);
   flam_tensor *(*conv_transpose3d)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t, const
-      int64_t *, size_t);
+      const flam_conv_transpose_options *);
   flam_tensor *(*scalar_f64)(double);
   flam_tensor *(*scalar_i64)(int64_t);
   flam_tensor *(*scalar_bool)(flam_bool);
-  flam_tensor *(*empty)(const int64_t *, size_t, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*zeros)(const int64_t *, size_t, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*ones)(const int64_t *, size_t, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*full)(const int64_t *, size_t, const flam_tensor *, flam_dtype, flam_device,
-      flam_bool);
-  flam_tensor *(*arange)(const flam_tensor *, const flam_tensor *, const flam_tensor *, flam_dtype,
-      flam_device, flam_bool);
+  flam_tensor *(*empty)(const int64_t *, size_t, const flam_creation_options *);
+  flam_tensor *(*zeros)(const int64_t *, size_t, const flam_creation_options *);
+  flam_tensor *(*ones)(const int64_t *, size_t, const flam_creation_options *);
+  flam_tensor *(*full)(const int64_t *, size_t, const flam_tensor *, const flam_creation_options *);
+  flam_tensor *(*arange)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_creation_options *);
   flam_tensor *(*fill_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*zero_)(flam_tensor *);
   flam_tensor *(*copy_)(flam_tensor *, const flam_tensor *, flam_bool);
-  flam_tensor *(*to)(const flam_tensor *, flam_device, flam_dtype, flam_bool, flam_bool);
+  flam_tensor *(*to)(const flam_tensor *, flam_dtype, flam_device, const flam_to_options *);
   flam_tensor *(*resize_)(flam_tensor *, const int64_t *, size_t);
-  flam_tensor *(*empty_strided)(const int64_t *, size_t, const int64_t *, size_t, flam_dtype,
-      flam_device, flam_bool);
-  flam_tensor *(*empty_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*zeros_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*ones_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*full_like)(const flam_tensor *, const flam_tensor *, flam_dtype, flam_device,
-      flam_bool);
-  flam_tensor *(*linspace)(double, double, int64_t, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*logspace)(double, double, int64_t, double, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*eye)(int64_t, const int64_t *, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*empty_strided)(const int64_t *, size_t, const int64_t *, size_t, const
+      flam_creation_options *);
+  flam_tensor *(*empty_like)(const flam_tensor *, const flam_creation_options *);
+  flam_tensor *(*zeros_like)(const flam_tensor *, const flam_creation_options *);
+  flam_tensor *(*ones_like)(const flam_tensor *, const flam_creation_options *);
+  flam_tensor *(*full_like)(const flam_tensor *, const flam_tensor *, const flam_creation_options
+      *);
+  flam_tensor *(*linspace)(double, double, int64_t, const flam_creation_options *);
+  flam_tensor *(*logspace)(double, double, int64_t, const flam_logspace_options *);
+  flam_tensor *(*eye)(int64_t, const flam_eye_options *);
   flam_tensor *(*tril)(const flam_tensor *, int64_t);
   flam_tensor *(*tril_)(flam_tensor *, int64_t);
   flam_tensor *(*tril_out)(const flam_tensor *, int64_t, flam_tensor *);
@@ -357,7 +345,6 @@ struct flam_api_table {
   void (*dataset_release)(flam_dataset *);
   flam_dataset *(*dataset_retain)(const flam_dataset *);
   flam_dataset *(*dataset_keep)(flam_dataset *);
-  void (*loader_options_init)(flam_loader_options *);
   flam_loader *(*loader_new)(flam_dataset *, const flam_loader_options *);
   flam_status (*loader_next)(flam_loader *, flam_tensor_list **, void **);
   int64_t (*loader_size)(const flam_loader *);
@@ -396,13 +383,14 @@ struct flam_api_table {
   flam_status (*library_directory_add)(const char *);
   const char *(*library_report)(void);
   const char *(*environment)(void);
-  flam_tensor *(*cosine_similarity)(const flam_tensor *, const flam_tensor *, int64_t, double);
-  flam_tensor *(*pairwise_distance)(const flam_tensor *, const flam_tensor *, double, double,
-      flam_bool);
+  flam_tensor *(*cosine_similarity)(const flam_tensor *, const flam_tensor *, const
+      flam_cosine_similarity_options *);
+  flam_tensor *(*pairwise_distance)(const flam_tensor *, const flam_tensor *, const
+      flam_pairwise_distance_options *);
   flam_tensor *(*pdist)(const flam_tensor *, double);
   flam_tensor *(*embedding_renorm_)(flam_tensor *, const flam_tensor *, double, double);
-  flam_tensor *(*embedding_bag)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      flam_bag, const flam_tensor *, flam_bool, const int64_t *);
+  flam_tensor *(*embedding_bag)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, const flam_embedding_bag_options *);
   uint32_t (*version)(void);
   flam_status (*version_require)(int32_t, int32_t);
   int32_t (*error_code)(void);
@@ -434,22 +422,20 @@ struct flam_api_table {
   flam_generator *(*generator_retain)(const flam_generator *);
   flam_generator *(*generator_keep)(flam_generator *);
   flam_status (*manual_seed)(uint64_t);
-  flam_tensor *(*interpolate)(const flam_tensor *, const int64_t *, size_t, const double *, size_t,
-      flam_interpolation, const flam_bool *, const flam_bool *, flam_bool);
-  flam_tensor *(*grid_sample)(const flam_tensor *, const flam_tensor *, flam_interpolation,
-      flam_grid_padding, const flam_bool *);
+  flam_tensor *(*interpolate)(const flam_tensor *, const flam_interpolate_options *);
+  flam_tensor *(*grid_sample)(const flam_tensor *, const flam_tensor *, const
+      flam_grid_sample_options *);
   flam_tensor *(*affine_grid)(const flam_tensor *, const int64_t *, size_t, const flam_bool *);
   flam_tensor *(*pixel_shuffle)(const flam_tensor *, int64_t);
   flam_tensor *(*pixel_unshuffle)(const flam_tensor *, int64_t);
   flam_tensor *(*channel_shuffle)(const flam_tensor *, int64_t);
-  flam_tensor *(*im2col)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, const int64_t *, size_t);
+  flam_tensor *(*im2col)(const flam_tensor *, const int64_t *, size_t, const flam_im2col_options *);
   flam_tensor *(*col2im)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t);
+      const flam_im2col_options *);
   flam_tensor *(*index)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       flam_tensor *const *, size_t);
-  flam_tensor *(*index_put_)(flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      flam_tensor *const *, size_t, const flam_tensor *, flam_bool);
+  flam_tensor *(*index_put_)(flam_tensor *, const int64_t *, size_t, const int64_t *, size_t, const
+      flam_tensor *, const flam_index_put_options *);
   flam_tensor *(*index_select)(const flam_tensor *, int64_t, const flam_tensor *);
   flam_tensor *(*index_select_out)(const flam_tensor *, int64_t, const flam_tensor *, flam_tensor
       *);
@@ -490,12 +476,12 @@ struct flam_api_table {
   flam_tensor *(*embedding)(const flam_tensor *, const flam_tensor *, const int64_t *);
   flam_tensor *(*one_hot)(const flam_tensor *, int64_t);
   flam_status (*init_constant)(flam_tensor *, double);
-  flam_status (*init_uniform)(flam_tensor *, double, double, flam_generator *);
-  flam_status (*init_normal)(flam_tensor *, double, double, flam_generator *);
-  flam_status (*init_xavier_uniform)(flam_tensor *, double, flam_generator *);
-  flam_status (*init_xavier_normal)(flam_tensor *, double, flam_generator *);
-  flam_status (*init_kaiming_uniform)(flam_tensor *, double, flam_fan, flam_generator *);
-  flam_status (*init_kaiming_normal)(flam_tensor *, double, flam_fan, flam_generator *);
+  flam_status (*init_uniform)(flam_tensor *, const flam_init_uniform_options *);
+  flam_status (*init_normal)(flam_tensor *, const flam_normal_options *);
+  flam_status (*init_xavier_uniform)(flam_tensor *, const flam_init_xavier_options *);
+  flam_status (*init_xavier_normal)(flam_tensor *, const flam_init_xavier_options *);
+  flam_status (*init_kaiming_uniform)(flam_tensor *, const flam_init_kaiming_options *);
+  flam_status (*init_kaiming_normal)(flam_tensor *, const flam_init_kaiming_options *);
   flam_status (*save)(const flam_state *, const char *);
   flam_state *(*load)(const char *, flam_device);
   flam_tensor *(*cat)(flam_tensor *const *, size_t, int64_t);
@@ -518,18 +504,14 @@ struct flam_api_table {
   flam_tensor *(*repeat)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*tile)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*repeat_interleave)(const flam_tensor *, int64_t, const int64_t *);
-  flam_module *(*nn_linear)(int64_t, int64_t, flam_bool, flam_device, flam_dtype);
-  flam_module *(*nn_conv2d)(int64_t, int64_t, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, const int64_t *, size_t, int64_t, flam_bool, flam_device,
-      flam_dtype);
-  flam_module *(*nn_batch_norm)(int64_t, int64_t, double, double, flam_bool, flam_bool, flam_device,
-      flam_dtype);
+  flam_module *(*nn_linear)(int64_t, int64_t, const flam_nn_linear_options *);
+  flam_module *(*nn_conv2d)(int64_t, int64_t, const int64_t *, size_t, const flam_nn_conv2d_options
+      *);
+  flam_module *(*nn_batch_norm)(int64_t, int64_t, const flam_nn_batch_norm_options *);
   flam_module *(*nn_dropout)(double);
-  flam_module *(*nn_max_pool2d)(const int64_t *, size_t, const int64_t *, size_t, const int64_t *,
-      size_t);
-  flam_module *(*nn_avg_pool2d)(const int64_t *, size_t, const int64_t *, size_t, const int64_t *,
-      size_t);
-  flam_module *(*nn_flatten)(int64_t, int64_t);
+  flam_module *(*nn_max_pool2d)(const int64_t *, size_t, const flam_nn_pool_options *);
+  flam_module *(*nn_avg_pool2d)(const int64_t *, size_t, const flam_nn_pool_options *);
+  flam_module *(*nn_flatten)(const flam_nn_flatten_options *);
   flam_module *(*nn_activation)(flam_activation);
   flam_module *(*nn_sequential)(void);
   flam_status (*module_append)(flam_module *, flam_module *);
@@ -543,16 +525,16 @@ struct flam_api_table {
   flam_tensor *(*linalg_solve)(const flam_tensor *, const flam_tensor *, flam_bool);
   flam_tensor *(*linalg_solve_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_tensor
       *);
-  flam_status (*linalg_solve_ex)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
-      flam_tensor **, flam_tensor **);
-  flam_tensor *(*linalg_solve_triangular)(const flam_tensor *, const flam_tensor *, flam_bool,
-      flam_bool, flam_bool);
+  flam_status (*linalg_solve_ex)(const flam_tensor *, const flam_tensor *, flam_tensor **,
+      flam_tensor **, const flam_linalg_solve_ex_options *);
+  flam_tensor *(*linalg_solve_triangular)(const flam_tensor *, const flam_tensor *, flam_bool, const
+      flam_linalg_solve_triangular_options *);
   flam_tensor *(*linalg_solve_triangular_out)(const flam_tensor *, const flam_tensor *, flam_bool,
-      flam_bool, flam_bool, flam_tensor *);
+      flam_tensor *, const flam_linalg_solve_triangular_options *);
   flam_tensor *(*linalg_cholesky)(const flam_tensor *, flam_bool);
   flam_tensor *(*linalg_cholesky_out)(const flam_tensor *, flam_bool, flam_tensor *);
-  flam_status (*linalg_cholesky_ex)(const flam_tensor *, flam_bool, flam_bool, flam_tensor **,
-      flam_tensor **);
+  flam_status (*linalg_cholesky_ex)(const flam_tensor *, flam_tensor **, flam_tensor **, const
+      flam_linalg_cholesky_ex_options *);
   flam_tensor *(*cholesky_inverse)(const flam_tensor *, flam_bool);
   flam_tensor *(*cholesky_inverse_out)(const flam_tensor *, flam_bool, flam_tensor *);
   flam_tensor *(*cholesky_solve)(const flam_tensor *, const flam_tensor *, flam_bool);
@@ -562,19 +544,18 @@ struct flam_api_table {
   flam_status (*linalg_eigh)(const flam_tensor *, const char *, flam_tensor **, flam_tensor **);
   flam_tensor *(*linalg_eigvalsh)(const flam_tensor *, const char *);
   flam_tensor *(*linalg_eigvalsh_out)(const flam_tensor *, const char *, flam_tensor *);
-  flam_status (*linalg_svd)(const flam_tensor *, flam_bool, const char *, flam_tensor **,
-      flam_tensor **, flam_tensor **);
+  flam_status (*linalg_svd)(const flam_tensor *, flam_tensor **, flam_tensor **, flam_tensor **,
+      const flam_linalg_svd_options *);
   flam_tensor *(*linalg_svdvals)(const flam_tensor *, const char *);
   flam_tensor *(*linalg_svdvals_out)(const flam_tensor *, const char *, flam_tensor *);
-  flam_tensor *(*linalg_pinv)(const flam_tensor *, const double *, const double *, flam_bool);
-  flam_tensor *(*linalg_pinv_out)(const flam_tensor *, const double *, const double *, flam_bool,
-      flam_tensor *);
-  flam_tensor *(*linalg_matrix_rank)(const flam_tensor *, const double *, const double *,
-      flam_bool);
-  flam_tensor *(*linalg_matrix_rank_out)(const flam_tensor *, const double *, const double *,
-      flam_bool, flam_tensor *);
-  flam_status (*linalg_lstsq)(const flam_tensor *, const flam_tensor *, const double *, const char
-      *, flam_tensor **, flam_tensor **, flam_tensor **, flam_tensor **);
+  flam_tensor *(*linalg_pinv)(const flam_tensor *, const flam_linalg_tolerance_options *);
+  flam_tensor *(*linalg_pinv_out)(const flam_tensor *, flam_tensor *, const
+      flam_linalg_tolerance_options *);
+  flam_tensor *(*linalg_matrix_rank)(const flam_tensor *, const flam_linalg_tolerance_options *);
+  flam_tensor *(*linalg_matrix_rank_out)(const flam_tensor *, flam_tensor *, const
+      flam_linalg_tolerance_options *);
+  flam_status (*linalg_lstsq)(const flam_tensor *, const flam_tensor *, flam_tensor **, flam_tensor
+      **, flam_tensor **, flam_tensor **, const flam_linalg_lstsq_options *);
   flam_tensor *(*linalg_matrix_power)(const flam_tensor *, int64_t);
   flam_tensor *(*linalg_matrix_power_out)(const flam_tensor *, int64_t, flam_tensor *);
   flam_tensor *(*linalg_multi_dot)(flam_tensor *const *, size_t);
@@ -582,39 +563,35 @@ struct flam_api_table {
   flam_tensor *(*linalg_cross)(const flam_tensor *, const flam_tensor *, int64_t);
   flam_tensor *(*linalg_cross_out)(const flam_tensor *, const flam_tensor *, int64_t, flam_tensor
       *);
-  flam_tensor *(*linalg_matrix_norm)(const flam_tensor *, double, const int64_t *, size_t,
-      flam_bool, flam_dtype);
-  flam_tensor *(*linalg_matrix_norm_out)(const flam_tensor *, double, const int64_t *, size_t,
-      flam_bool, flam_dtype, flam_tensor *);
-  flam_tensor *(*linalg_matrix_norm_named)(const flam_tensor *, const char *, const int64_t *,
-      size_t, flam_bool, flam_dtype);
-  flam_tensor *(*linalg_matrix_norm_named_out)(const flam_tensor *, const char *, const int64_t *,
-      size_t, flam_bool, flam_dtype, flam_tensor *);
-  flam_tensor *(*linalg_norm)(const flam_tensor *, const double *, const int64_t *, size_t,
-      flam_bool, flam_dtype);
-  flam_tensor *(*linalg_norm_out)(const flam_tensor *, const double *, const int64_t *, size_t,
-      flam_bool, flam_dtype, flam_tensor *);
-  flam_tensor *(*linalg_norm_named)(const flam_tensor *, const char *, const int64_t *, size_t,
-      flam_bool, flam_dtype);
-  flam_tensor *(*linalg_norm_named_out)(const flam_tensor *, const char *, const int64_t *, size_t,
-      flam_bool, flam_dtype, flam_tensor *);
-  flam_tensor *(*norm_named)(const flam_tensor *, const char *, const int64_t *, size_t, flam_bool,
-      flam_dtype);
-  flam_tensor *(*norm_named_out)(const flam_tensor *, const char *, const int64_t *, size_t,
-      flam_bool, flam_dtype, flam_tensor *);
+  flam_tensor *(*linalg_matrix_norm)(const flam_tensor *, double, const flam_reduce_options *);
+  flam_tensor *(*linalg_matrix_norm_out)(const flam_tensor *, double, flam_tensor *, const
+      flam_reduce_options *);
+  flam_tensor *(*linalg_matrix_norm_named)(const flam_tensor *, const
+      flam_linalg_matrix_norm_named_options *);
+  flam_tensor *(*linalg_matrix_norm_named_out)(const flam_tensor *, flam_tensor *, const
+      flam_linalg_matrix_norm_named_options *);
+  flam_tensor *(*linalg_norm)(const flam_tensor *, const flam_linalg_norm_options *);
+  flam_tensor *(*linalg_norm_out)(const flam_tensor *, flam_tensor *, const flam_linalg_norm_options
+      *);
+  flam_tensor *(*linalg_norm_named)(const flam_tensor *, const char *, const flam_reduce_options *);
+  flam_tensor *(*linalg_norm_named_out)(const flam_tensor *, const char *, flam_tensor *, const
+      flam_reduce_options *);
+  flam_tensor *(*norm_named)(const flam_tensor *, const char *, const flam_reduce_options *);
+  flam_tensor *(*norm_named_out)(const flam_tensor *, const char *, flam_tensor *, const
+      flam_reduce_options *);
   flam_tensor *(*linalg_cond)(const flam_tensor *, const double *);
   flam_tensor *(*linalg_cond_out)(const flam_tensor *, const double *, flam_tensor *);
   flam_tensor *(*linalg_cond_named)(const flam_tensor *, const char *);
   flam_tensor *(*linalg_cond_named_out)(const flam_tensor *, const char *, flam_tensor *);
   flam_status (*linalg_lu_factor)(const flam_tensor *, flam_bool, flam_tensor **, flam_tensor **);
-  flam_status (*linalg_lu_factor_ex)(const flam_tensor *, flam_bool, flam_bool, flam_tensor **,
-      flam_tensor **, flam_tensor **);
+  flam_status (*linalg_lu_factor_ex)(const flam_tensor *, flam_tensor **, flam_tensor **,
+      flam_tensor **, const flam_linalg_lu_factor_ex_options *);
   flam_status (*linalg_lu)(const flam_tensor *, flam_bool, flam_tensor **, flam_tensor **,
       flam_tensor **);
   flam_tensor *(*linalg_lu_solve)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      flam_bool, flam_bool);
+      const flam_linalg_lu_solve_options *);
   flam_tensor *(*linalg_lu_solve_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      flam_bool, flam_bool, flam_tensor *);
+      flam_tensor *, const flam_linalg_lu_solve_options *);
   flam_tensor *(*linalg_vecdot)(const flam_tensor *, const flam_tensor *, int64_t);
   flam_tensor *(*linalg_vecdot_out)(const flam_tensor *, const flam_tensor *, int64_t, flam_tensor
       *);
@@ -622,46 +599,48 @@ struct flam_api_table {
   flam_tensor *(*linalg_householder_product)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*linalg_householder_product_out)(const flam_tensor *, const flam_tensor *,
       flam_tensor *);
-  flam_tensor *(*ormqr)(const flam_tensor *, const flam_tensor *, const flam_tensor *, flam_bool,
-      flam_bool);
+  flam_tensor *(*ormqr)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_ormqr_options *);
   flam_tensor *(*ormqr_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      flam_bool, flam_bool, flam_tensor *);
+      flam_tensor *, const flam_ormqr_options *);
   flam_status (*geqrf)(const flam_tensor *, flam_tensor **, flam_tensor **);
-  flam_status (*lu_unpack)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
-      flam_tensor **, flam_tensor **, flam_tensor **);
+  flam_status (*lu_unpack)(const flam_tensor *, const flam_tensor *, flam_tensor **, flam_tensor **,
+      flam_tensor **, const flam_lu_unpack_options *);
   flam_tensor *(*mse_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
-  flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
-  flam_tensor *(*huber_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
-  flam_tensor *(*cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      int64_t, flam_reduction, double);
-  flam_tensor *(*nll_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, int64_t,
-      flam_reduction);
+  flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, const
+      flam_smooth_l1_loss_options *);
+  flam_tensor *(*huber_loss)(const flam_tensor *, const flam_tensor *, const flam_huber_loss_options
+      *);
+  flam_tensor *(*cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_cross_entropy_options *);
+  flam_tensor *(*nll_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_nll_loss_options *);
   flam_tensor *(*binary_cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor
       *, flam_reduction);
   flam_tensor *(*binary_cross_entropy_with_logits)(const flam_tensor *, const flam_tensor *, const
       flam_tensor *, flam_reduction, const flam_tensor *);
-  flam_tensor *(*kl_div)(const flam_tensor *, const flam_tensor *, flam_reduction, flam_bool);
+  flam_tensor *(*kl_div)(const flam_tensor *, const flam_tensor *, const flam_kl_div_options *);
   flam_tensor *(*ctc_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, int64_t, flam_reduction, flam_bool);
+      flam_tensor *, const flam_ctc_loss_options *);
   flam_tensor *(*margin_ranking_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      double, flam_reduction);
-  flam_tensor *(*hinge_embedding_loss)(const flam_tensor *, const flam_tensor *, double,
-      flam_reduction);
+      const flam_margin_loss_options *);
+  flam_tensor *(*hinge_embedding_loss)(const flam_tensor *, const flam_tensor *, const
+      flam_hinge_embedding_loss_options *);
   flam_tensor *(*cosine_embedding_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor
-      *, double, flam_reduction);
+      *, const flam_margin_loss_options *);
   flam_tensor *(*triplet_margin_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      double, double, double, flam_bool, flam_reduction);
+      const flam_triplet_margin_loss_options *);
   flam_tensor *(*soft_margin_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
-  flam_tensor *(*multi_margin_loss)(const flam_tensor *, const flam_tensor *, int64_t, double, const
-      flam_tensor *, flam_reduction);
+  flam_tensor *(*multi_margin_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      const flam_multi_margin_loss_options *);
   flam_tensor *(*multilabel_margin_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*multilabel_soft_margin_loss)(const flam_tensor *, const flam_tensor *, const
       flam_tensor *, flam_reduction);
-  flam_tensor *(*poisson_nll_loss)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
-      double, flam_reduction);
+  flam_tensor *(*poisson_nll_loss)(const flam_tensor *, const flam_tensor *, const
+      flam_poisson_nll_loss_options *);
   flam_tensor *(*gaussian_nll_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
-      flam_bool, double, flam_reduction);
+      const flam_gaussian_nll_loss_options *);
   flam_tensor *(*matmul)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*matmul_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*linear)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
@@ -675,33 +654,38 @@ struct flam_api_table {
   flam_tensor *(*dot_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*outer)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*outer_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
-  flam_tensor *(*addmm)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double);
-  flam_tensor *(*addmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
-  flam_tensor *(*addmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double, flam_tensor *);
-  flam_tensor *(*baddbmm)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double);
-  flam_tensor *(*baddbmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
-  flam_tensor *(*baddbmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double, flam_tensor *);
+  flam_tensor *(*addmm)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*addmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*addmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *, const flam_addmm_options *);
+  flam_tensor *(*baddbmm)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*baddbmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*baddbmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *, const flam_addmm_options *);
   flam_tensor *(*bilinear)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_tensor *);
-  flam_tensor *(*addmv)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double);
-  flam_tensor *(*addmv_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
-  flam_tensor *(*addmv_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double, flam_tensor *);
-  flam_tensor *(*addr)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double);
-  flam_tensor *(*addr_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
-  flam_tensor *(*addr_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double, flam_tensor *);
-  flam_tensor *(*addbmm)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double);
-  flam_tensor *(*addbmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
-  flam_tensor *(*addbmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
-      double, flam_tensor *);
+  flam_tensor *(*addmv)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*addmv_)(flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*addmv_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *, const flam_addmm_options *);
+  flam_tensor *(*addr)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*addr_)(flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*addr_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *, const flam_addmm_options *);
+  flam_tensor *(*addbmm)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*addbmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_addmm_options *);
+  flam_tensor *(*addbmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *, const flam_addmm_options *);
   flam_tensor *(*inner)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*inner_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*vdot)(const flam_tensor *, const flam_tensor *);
@@ -714,17 +698,17 @@ struct flam_api_table {
   flam_tensor *(*trace)(const flam_tensor *);
   flam_tensor *(*diag)(const flam_tensor *, int64_t);
   flam_tensor *(*diag_out)(const flam_tensor *, int64_t, flam_tensor *);
-  flam_tensor *(*diag_embed)(const flam_tensor *, int64_t, int64_t, int64_t);
+  flam_tensor *(*diag_embed)(const flam_tensor *, const flam_diag_embed_options *);
   flam_tensor *(*diagflat)(const flam_tensor *, int64_t);
-  flam_tensor *(*tril_indices)(int64_t, int64_t, int64_t, flam_dtype, flam_device);
-  flam_tensor *(*triu_indices)(int64_t, int64_t, int64_t, flam_dtype, flam_device);
-  flam_tensor *(*cdist)(const flam_tensor *, const flam_tensor *, double, flam_cdist_mode);
+  flam_tensor *(*tril_indices)(int64_t, int64_t, const flam_triangle_indices_options *);
+  flam_tensor *(*triu_indices)(int64_t, int64_t, const flam_triangle_indices_options *);
+  flam_tensor *(*cdist)(const flam_tensor *, const flam_tensor *, const flam_cdist_options *);
   flam_tensor *(*dist)(const flam_tensor *, const flam_tensor *, double);
   flam_tensor *(*renorm)(const flam_tensor *, double, int64_t, double);
   flam_tensor *(*renorm_)(flam_tensor *, double, int64_t, double);
   flam_tensor *(*renorm_out)(const flam_tensor *, double, int64_t, double, flam_tensor *);
   flam_tensor *(*block_diag)(flam_tensor *const *, size_t);
-  flam_tensor *(*vander)(const flam_tensor *, const int64_t *, flam_bool);
+  flam_tensor *(*vander)(const flam_tensor *, const flam_vander_options *);
   int64_t (*memory_allocated)(flam_device);
   int64_t (*memory_max_allocated)(flam_device);
   int64_t (*memory_reserved)(flam_device);
@@ -762,7 +746,7 @@ struct flam_api_table {
   flam_state *(*module_named_buffers)(const flam_module *, flam_bool);
   flam_state *(*module_state_dict)(const flam_module *);
   flam_status (*module_load_state_dict)(flam_module *, const flam_state *, flam_bool);
-  flam_status (*module_to)(flam_module *, flam_device, flam_dtype, flam_bool);
+  flam_status (*module_to)(flam_module *, flam_dtype, flam_device, flam_bool);
   flam_status (*module_train)(flam_module *, flam_bool);
   flam_bool (*module_is_training)(const flam_module *);
   flam_bool (*module_updates_buffers)(const flam_module *);
@@ -776,35 +760,34 @@ struct flam_api_table {
   flam_status (*module_remove_hook)(flam_module *, uint64_t);
   const char *(*module_format)(const flam_module *);
   int64_t (*module_numel)(const flam_module *);
-  flam_status (*var_mean)(const flam_tensor *, const int64_t *, size_t, double, flam_bool,
-      flam_tensor **, flam_tensor **);
+  flam_status (*var_mean)(const flam_tensor *, flam_tensor **, flam_tensor **, const
+      flam_var_options *);
   flam_status (*var_mean_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool,
       flam_bool, flam_tensor **, flam_tensor **);
-  flam_status (*std_mean)(const flam_tensor *, const int64_t *, size_t, double, flam_bool,
-      flam_tensor **, flam_tensor **);
+  flam_status (*std_mean)(const flam_tensor *, flam_tensor **, flam_tensor **, const
+      flam_var_options *);
   flam_status (*std_mean_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool,
       flam_bool, flam_tensor **, flam_tensor **);
-  flam_tensor *(*nanmean)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
-  flam_tensor *(*nanmean_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype,
-      flam_tensor *);
-  flam_status (*aminmax)(const flam_tensor *, const int64_t *, flam_bool, flam_tensor **,
-      flam_tensor **);
+  flam_tensor *(*nanmean)(const flam_tensor *, const flam_reduce_options *);
+  flam_tensor *(*nanmean_out)(const flam_tensor *, flam_tensor *, const flam_reduce_options *);
+  flam_status (*aminmax)(const flam_tensor *, flam_tensor **, flam_tensor **, const flam_dim_options
+      *);
   flam_tensor *(*cov)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*corrcoef)(const flam_tensor *);
   flam_tensor *(*batch_norm)(const flam_tensor *, flam_tensor *, flam_tensor *, const flam_tensor *,
-      const flam_tensor *, flam_bool, double, double);
+      const flam_tensor *, const flam_batch_norm_options *);
   flam_tensor *(*layer_norm)(const flam_tensor *, const int64_t *, size_t, const flam_tensor *,
       const flam_tensor *, double);
   flam_tensor *(*group_norm)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
       double);
   flam_tensor *(*instance_norm)(const flam_tensor *, flam_tensor *, flam_tensor *, const flam_tensor
-      *, const flam_tensor *, flam_bool, double, double);
+      *, const flam_tensor *, const flam_instance_norm_options *);
   flam_tensor *(*rms_norm)(const flam_tensor *, const int64_t *, size_t, const flam_tensor *, const
       double *);
-  flam_tensor *(*local_response_norm)(const flam_tensor *, int64_t, double, double, double);
-  flam_tensor *(*normalize)(const flam_tensor *, double, const int64_t *, size_t, double);
-  flam_tensor *(*normalize_out)(const flam_tensor *, double, const int64_t *, size_t, double,
-      flam_tensor *);
+  flam_tensor *(*local_response_norm)(const flam_tensor *, int64_t, const
+      flam_local_response_norm_options *);
+  flam_tensor *(*normalize)(const flam_tensor *, const flam_normalize_options *);
+  flam_tensor *(*normalize_out)(const flam_tensor *, flam_tensor *, const flam_normalize_options *);
   flam_tensor *(*gcd)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*gcd_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*gcd_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
@@ -816,65 +799,49 @@ struct flam_api_table {
   flam_tensor *(*nextafter_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_status (*frexp)(const flam_tensor *, flam_tensor **, flam_tensor **);
   flam_status (*sgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, double, double, double, double, flam_bool, flam_bool, flam_bool, const
-      flam_tensor *, const flam_tensor *);
+      *const *, size_t, double, const flam_sgd_step_options *);
   flam_status (*adam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
       *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, double, double, double, double, double, flam_bool, flam_bool, const
-      flam_tensor *, const flam_tensor *);
+      *const *, size_t, double, const flam_adam_step_options *);
   flam_status (*rmsprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
       flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t,
-      flam_tensor *const *, size_t, double, double, double, double, double, flam_bool, const
-      flam_tensor *, const flam_tensor *);
+      flam_tensor *const *, size_t, double, const flam_rmsprop_step_options *);
   flam_status (*adagrad_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
-      flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, double, double, double,
-      flam_bool, const flam_tensor *, const flam_tensor *);
+      flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_adagrad_step_options *);
   flam_status (*adadelta_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
       flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t,
-      double, double, double, double, flam_bool, const flam_tensor *, const flam_tensor *);
+      double, const flam_adadelta_step_options *);
   flam_status (*adamax_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, double,
-      double, double, double, flam_bool, const flam_tensor *, const flam_tensor *);
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_adamax_step_options *);
   flam_status (*nadam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
       *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, double, double, double, double, double, double, flam_bool, flam_bool, const
-      flam_tensor *, const flam_tensor *);
+      *const *, size_t, double, const flam_nadam_step_options *);
   flam_status (*radam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, double,
-      double, double, double, flam_bool, flam_bool, const flam_tensor *, const flam_tensor *);
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_radam_step_options *);
   flam_status (*asgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
       *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, double, double, double, double, double, flam_bool, const flam_tensor *,
-      const flam_tensor *);
+      *const *, size_t, double, const flam_asgd_step_options *);
   flam_status (*rprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, double,
-      double, double, flam_bool, const flam_tensor *, const flam_tensor *);
-  flam_tensor *(*clip_grad_norm_)(flam_tensor *const *, size_t, double, double, flam_bool);
+      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, const
+      flam_rprop_step_options *);
+  flam_tensor *(*clip_grad_norm_)(flam_tensor *const *, size_t, double, const
+      flam_clip_grad_norm_options *);
   flam_status (*clip_grad_value_)(flam_tensor *const *, size_t, double);
-  flam_optimizer *(*sgd_new)(flam_tensor *const *, size_t, double, double, double, double,
-      flam_bool, flam_bool);
-  flam_optimizer *(*adam_new)(flam_tensor *const *, size_t, double, double, double, double, double,
-      flam_bool, flam_bool);
-  flam_optimizer *(*adamw_new)(flam_tensor *const *, size_t, double, double, double, double, double,
-      flam_bool, flam_bool);
-  flam_optimizer *(*rmsprop_new)(flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool, flam_bool);
-  flam_optimizer *(*adagrad_new)(flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool);
-  flam_optimizer *(*adadelta_new)(flam_tensor *const *, size_t, double, double, double, double,
-      flam_bool);
-  flam_optimizer *(*adamax_new)(flam_tensor *const *, size_t, double, double, double, double,
-      double, flam_bool);
-  flam_optimizer *(*nadam_new)(flam_tensor *const *, size_t, double, double, double, double, double,
-      double, flam_bool, flam_bool);
-  flam_optimizer *(*radam_new)(flam_tensor *const *, size_t, double, double, double, double, double,
-      flam_bool, flam_bool);
-  flam_optimizer *(*asgd_new)(flam_tensor *const *, size_t, double, double, double, double, double,
-      flam_bool);
-  flam_optimizer *(*rprop_new)(flam_tensor *const *, size_t, double, double, double, double, double,
-      flam_bool);
-  flam_optimizer *(*lbfgs_new)(flam_tensor *const *, size_t, double, int64_t, int64_t, double,
-      double, int64_t, flam_bool, flam_bool);
+  flam_optimizer *(*sgd_new)(flam_tensor *const *, size_t, const flam_sgd_options *);
+  flam_optimizer *(*adam_new)(flam_tensor *const *, size_t, const flam_adam_options *);
+  flam_optimizer *(*adamw_new)(flam_tensor *const *, size_t, const flam_adamw_options *);
+  flam_optimizer *(*rmsprop_new)(flam_tensor *const *, size_t, const flam_rmsprop_options *);
+  flam_optimizer *(*adagrad_new)(flam_tensor *const *, size_t, const flam_adagrad_options *);
+  flam_optimizer *(*adadelta_new)(flam_tensor *const *, size_t, const flam_adadelta_options *);
+  flam_optimizer *(*adamax_new)(flam_tensor *const *, size_t, const flam_adamax_options *);
+  flam_optimizer *(*nadam_new)(flam_tensor *const *, size_t, const flam_nadam_options *);
+  flam_optimizer *(*radam_new)(flam_tensor *const *, size_t, const flam_radam_options *);
+  flam_optimizer *(*asgd_new)(flam_tensor *const *, size_t, const flam_asgd_options *);
+  flam_optimizer *(*rprop_new)(flam_tensor *const *, size_t, const flam_rprop_options *);
+  flam_optimizer *(*lbfgs_new)(flam_tensor *const *, size_t, const flam_lbfgs_options *);
   flam_status (*optimizer_add_group)(flam_optimizer *, flam_tensor *const *, size_t, double,
       double);
   flam_status (*optimizer_step)(flam_optimizer *);
@@ -890,12 +857,12 @@ struct flam_api_table {
   void (*optimizer_release)(flam_optimizer *);
   flam_optimizer *(*optimizer_retain)(const flam_optimizer *);
   flam_optimizer *(*optimizer_keep)(flam_optimizer *);
-  flam_tensor *(*pad)(const flam_tensor *, const int64_t *, size_t, flam_padding, const double *);
+  flam_tensor *(*pad)(const flam_tensor *, const int64_t *, size_t, const flam_pad_options *);
   flam_plot *(*plot_new)(const char *);
   void (*plot_release)(flam_plot *);
   flam_plot *(*plot_retain)(const flam_plot *);
   flam_plot *(*plot_keep)(flam_plot *);
-  flam_status (*plot_panel)(flam_plot *, const char *, const char *, const char *, flam_bool);
+  flam_status (*plot_panel)(flam_plot *, const char *, const flam_plot_panel_options *);
   flam_status (*plot_line)(flam_plot *, const char *, const double *, size_t, const double *,
       size_t);
   flam_status (*plot_points)(flam_plot *, const char *, const double *, size_t, const double *,
@@ -1051,45 +1018,42 @@ struct flam_api_table {
   flam_tensor *(*legendre_polynomial_p)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*legendre_polynomial_p_out)(const flam_tensor *, const flam_tensor *, flam_tensor
       *);
-  flam_tensor *(*max_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, const int64_t *, size_t, flam_bool);
-  flam_tensor *(*avg_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, flam_bool, flam_bool, const int64_t *);
+  flam_tensor *(*max_pool2d)(const flam_tensor *, const int64_t *, size_t, const
+      flam_max_pool_options *);
+  flam_tensor *(*avg_pool2d)(const flam_tensor *, const int64_t *, size_t, const
+      flam_avg_pool_options *);
   flam_tensor *(*adaptive_avg_pool2d)(const flam_tensor *, const int64_t *, size_t);
-  flam_tensor *(*max_pool1d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, const int64_t *, size_t, flam_bool);
-  flam_status (*max_pool1d_with_indices)(const flam_tensor *, const int64_t *, size_t, const int64_t
-      *, size_t, const int64_t *, size_t, const int64_t *, size_t, flam_bool, flam_tensor **,
-      flam_tensor **);
-  flam_tensor *(*avg_pool1d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, flam_bool, flam_bool);
+  flam_tensor *(*max_pool1d)(const flam_tensor *, const int64_t *, size_t, const
+      flam_max_pool_options *);
+  flam_status (*max_pool1d_with_indices)(const flam_tensor *, const int64_t *, size_t, flam_tensor
+      **, flam_tensor **, const flam_max_pool_options *);
+  flam_tensor *(*avg_pool1d)(const flam_tensor *, const int64_t *, size_t, const
+      flam_avg_pool1d_options *);
   flam_tensor *(*adaptive_avg_pool1d)(const flam_tensor *, const int64_t *, size_t);
   flam_status (*adaptive_max_pool1d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
       flam_tensor **);
   flam_tensor *(*max_unpool1d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
-  flam_tensor *(*lp_pool1d)(const flam_tensor *, double, const int64_t *, size_t, const int64_t *,
-      size_t, flam_bool);
-  flam_status (*max_pool2d_with_indices)(const flam_tensor *, const int64_t *, size_t, const int64_t
-      *, size_t, const int64_t *, size_t, const int64_t *, size_t, flam_bool, flam_tensor **,
-      flam_tensor **);
+  flam_tensor *(*lp_pool1d)(const flam_tensor *, double, const int64_t *, size_t, const
+      flam_lp_pool_options *);
+  flam_status (*max_pool2d_with_indices)(const flam_tensor *, const int64_t *, size_t, flam_tensor
+      **, flam_tensor **, const flam_max_pool_options *);
   flam_status (*adaptive_max_pool2d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
       flam_tensor **);
   flam_tensor *(*max_unpool2d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
-  flam_tensor *(*lp_pool2d)(const flam_tensor *, double, const int64_t *, size_t, const int64_t *,
-      size_t, flam_bool);
-  flam_tensor *(*max_pool3d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, const int64_t *, size_t, flam_bool);
-  flam_status (*max_pool3d_with_indices)(const flam_tensor *, const int64_t *, size_t, const int64_t
-      *, size_t, const int64_t *, size_t, const int64_t *, size_t, flam_bool, flam_tensor **,
-      flam_tensor **);
-  flam_tensor *(*avg_pool3d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
-      const int64_t *, size_t, flam_bool, flam_bool, const int64_t *);
+  flam_tensor *(*lp_pool2d)(const flam_tensor *, double, const int64_t *, size_t, const
+      flam_lp_pool_options *);
+  flam_tensor *(*max_pool3d)(const flam_tensor *, const int64_t *, size_t, const
+      flam_max_pool_options *);
+  flam_status (*max_pool3d_with_indices)(const flam_tensor *, const int64_t *, size_t, flam_tensor
+      **, flam_tensor **, const flam_max_pool_options *);
+  flam_tensor *(*avg_pool3d)(const flam_tensor *, const int64_t *, size_t, const
+      flam_avg_pool_options *);
   flam_tensor *(*adaptive_avg_pool3d)(const flam_tensor *, const int64_t *, size_t);
   flam_status (*adaptive_max_pool3d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
       flam_tensor **);
   flam_tensor *(*max_unpool3d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
-  flam_tensor *(*lp_pool3d)(const flam_tensor *, double, const int64_t *, size_t, const int64_t *,
-      size_t, flam_bool);
+  flam_tensor *(*lp_pool3d)(const flam_tensor *, double, const int64_t *, size_t, const
+      flam_lp_pool_options *);
   flam_status (*fractional_max_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t
       *, size_t, const flam_tensor *, flam_tensor **, flam_tensor **);
   flam_status (*fractional_max_pool3d)(const flam_tensor *, const int64_t *, size_t, const int64_t
@@ -1117,7 +1081,6 @@ struct flam_api_table {
   flam_tensor *(*mvlgamma)(const flam_tensor *, int64_t);
   flam_tensor *(*mvlgamma_)(flam_tensor *, int64_t);
   flam_tensor *(*mvlgamma_out)(const flam_tensor *, int64_t, flam_tensor *);
-  void (*profiler_options_init)(flam_profiler_options *);
   flam_status (*profiler_start)(const flam_profiler_options *);
   flam_bool (*profiler_is_running)(void);
   flam_profile *(*profiler_stop)(void);
@@ -1126,16 +1089,16 @@ struct flam_api_table {
   void (*profile_release)(flam_profile *);
   flam_profile *(*profile_retain)(const flam_profile *);
   flam_profile *(*profile_keep)(flam_profile *);
-  flam_status (*profile_table)(const flam_profile *, const char *, int64_t, flam_bool, flam_bool,
-      const char **);
-  const char *(*profile_averages)(const flam_profile *, flam_bool, flam_bool);
+  flam_status (*profile_table)(const flam_profile *, const char **, const flam_profile_table_options
+      *);
+  const char *(*profile_averages)(const flam_profile *, const flam_profile_averages_options *);
   const char *(*profile_events)(const flam_profile *);
   flam_status (*profile_export_trace)(const flam_profile *, const char *);
-  flam_progress *(*progress_new)(int64_t, const char *);
+  flam_progress *(*progress_new)(const flam_progress_options *);
   void (*progress_release)(flam_progress *);
   flam_progress *(*progress_retain)(const flam_progress *);
   flam_progress *(*progress_keep)(flam_progress *);
-  flam_status (*progress_to_text)(flam_progress *, int32_t, flam_progress_style, double);
+  flam_status (*progress_to_text)(flam_progress *, int32_t, const flam_progress_to_text_options *);
   flam_status (*progress_to_jsonl)(flam_progress *, const char *, double);
   flam_status (*progress_to_callback)(flam_progress *, const flam_progress_callback *, double);
   flam_status (*progress_watch)(flam_progress *, flam_device);
@@ -1146,53 +1109,47 @@ struct flam_api_table {
   flam_status (*progress_finish)(flam_progress *);
   int64_t (*progress_done)(const flam_progress *);
   double (*progress_elapsed)(const flam_progress *);
-  const char *(*progress_line)(const flam_progress *, int32_t, flam_bool, flam_bool);
-  flam_tensor *(*rand)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
-      flam_bool);
-  flam_tensor *(*randn)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
-      flam_bool);
-  flam_tensor *(*randint)(int64_t, int64_t, const int64_t *, size_t, flam_generator *, flam_dtype,
-      flam_device, flam_bool);
-  flam_tensor *(*randperm)(int64_t, flam_generator *, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*rand_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*randn_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
-  flam_tensor *(*uniform_)(flam_tensor *, double, double, flam_generator *);
-  flam_tensor *(*normal_)(flam_tensor *, double, double, flam_generator *);
-  flam_tensor *(*exponential_)(flam_tensor *, double, flam_generator *);
+  const char *(*progress_line)(const flam_progress *, const flam_progress_line_options *);
+  flam_tensor *(*rand)(const int64_t *, size_t, const flam_random_options *);
+  flam_tensor *(*randn)(const int64_t *, size_t, const flam_random_options *);
+  flam_tensor *(*randint)(int64_t, int64_t, const int64_t *, size_t, const flam_randint_options *);
+  flam_tensor *(*randperm)(int64_t, const flam_randint_options *);
+  flam_tensor *(*rand_like)(const flam_tensor *, const flam_creation_options *);
+  flam_tensor *(*randn_like)(const flam_tensor *, const flam_creation_options *);
+  flam_tensor *(*uniform_)(flam_tensor *, const flam_uniform_options *);
+  flam_tensor *(*normal_)(flam_tensor *, const flam_normal_options *);
+  flam_tensor *(*exponential_)(flam_tensor *, const flam_exponential_options *);
   flam_tensor *(*random_)(flam_tensor *, int64_t, int64_t, flam_generator *);
-  flam_tensor *(*bernoulli_)(flam_tensor *, double, flam_generator *);
-  flam_tensor *(*cauchy_)(flam_tensor *, double, double, flam_generator *);
-  flam_tensor *(*log_normal_)(flam_tensor *, double, double, flam_generator *);
+  flam_tensor *(*bernoulli_)(flam_tensor *, const flam_bernoulli_options *);
+  flam_tensor *(*cauchy_)(flam_tensor *, const flam_cauchy_options *);
+  flam_tensor *(*log_normal_)(flam_tensor *, const flam_log_normal_options *);
   flam_tensor *(*geometric_)(flam_tensor *, double, flam_generator *);
   flam_tensor *(*bernoulli)(const flam_tensor *, flam_generator *);
   flam_tensor *(*bernoulli_out)(const flam_tensor *, flam_generator *, flam_tensor *);
   flam_tensor *(*normal)(const flam_tensor *, const flam_tensor *, flam_generator *);
-  flam_tensor *(*multinomial)(const flam_tensor *, int64_t, flam_bool, flam_generator *);
-  flam_tensor *(*multinomial_out)(const flam_tensor *, int64_t, flam_bool, flam_generator *,
-      flam_tensor *);
+  flam_tensor *(*multinomial)(const flam_tensor *, int64_t, const flam_multinomial_options *);
+  flam_tensor *(*multinomial_out)(const flam_tensor *, int64_t, flam_tensor *, const
+      flam_multinomial_options *);
   flam_tensor *(*standard_gamma)(const flam_tensor *, flam_generator *);
   flam_tensor *(*poisson)(const flam_tensor *, flam_generator *);
   flam_tensor *(*binomial)(const flam_tensor *, const flam_tensor *, flam_generator *);
-  flam_tensor *(*dropout)(const flam_tensor *, double, flam_bool);
-  flam_tensor *(*dropout_)(flam_tensor *, double, flam_bool);
-  flam_tensor *(*feature_dropout)(const flam_tensor *, double, flam_bool);
-  flam_tensor *(*feature_dropout_)(flam_tensor *, double, flam_bool);
-  flam_tensor *(*alpha_dropout)(const flam_tensor *, double, flam_bool);
-  flam_tensor *(*alpha_dropout_)(flam_tensor *, double, flam_bool);
-  flam_tensor *(*feature_alpha_dropout)(const flam_tensor *, double, flam_bool);
-  flam_tensor *(*feature_alpha_dropout_)(flam_tensor *, double, flam_bool);
+  flam_tensor *(*dropout)(const flam_tensor *, const flam_dropout_options *);
+  flam_tensor *(*dropout_)(flam_tensor *, const flam_dropout_options *);
+  flam_tensor *(*feature_dropout)(const flam_tensor *, const flam_dropout_options *);
+  flam_tensor *(*feature_dropout_)(flam_tensor *, const flam_dropout_options *);
+  flam_tensor *(*alpha_dropout)(const flam_tensor *, const flam_dropout_options *);
+  flam_tensor *(*alpha_dropout_)(flam_tensor *, const flam_dropout_options *);
+  flam_tensor *(*feature_alpha_dropout)(const flam_tensor *, const flam_dropout_options *);
+  flam_tensor *(*feature_alpha_dropout_)(flam_tensor *, const flam_dropout_options *);
   flam_status (*lstm)(const flam_tensor *, flam_tensor *const *, size_t, flam_tensor *const *,
-      size_t, flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *,
-      flam_tensor **, flam_tensor **, flam_tensor **);
-  flam_status (*gru)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t,
-      flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *, flam_tensor
-      **, flam_tensor **);
+      size_t, const flam_tensor *, flam_tensor **, flam_tensor **, flam_tensor **, const
+      flam_rnn_options *);
+  flam_status (*gru)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t, const
+      flam_tensor *, flam_tensor **, flam_tensor **, const flam_rnn_options *);
   flam_status (*rnn_tanh)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t,
-      flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *, flam_tensor
-      **, flam_tensor **);
+      const flam_tensor *, flam_tensor **, flam_tensor **, const flam_rnn_options *);
   flam_status (*rnn_relu)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t,
-      flam_bool, int64_t, double, flam_bool, flam_bool, flam_bool, const flam_tensor *, flam_tensor
-      **, flam_tensor **);
+      const flam_tensor *, flam_tensor **, flam_tensor **, const flam_rnn_options *);
   flam_status (*lstm_cell)(const flam_tensor *, flam_tensor *const *, size_t, const flam_tensor *,
       const flam_tensor *, const flam_tensor *, const flam_tensor *, flam_tensor **, flam_tensor
       **);
@@ -1202,35 +1159,33 @@ struct flam_api_table {
       flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*rnn_relu_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_tensor *, const flam_tensor *, const flam_tensor *);
-  flam_tensor *(*sum)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
-  flam_tensor *(*sum_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype,
-      flam_tensor *);
-  flam_tensor *(*nansum)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
-  flam_tensor *(*mean)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
-  flam_tensor *(*mean_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype,
-      flam_tensor *);
-  flam_tensor *(*prod)(const flam_tensor *, const int64_t *, flam_bool, flam_dtype);
+  flam_tensor *(*sum)(const flam_tensor *, const flam_reduce_options *);
+  flam_tensor *(*sum_out)(const flam_tensor *, flam_tensor *, const flam_reduce_options *);
+  flam_tensor *(*nansum)(const flam_tensor *, const flam_reduce_options *);
+  flam_tensor *(*mean)(const flam_tensor *, const flam_reduce_options *);
+  flam_tensor *(*mean_out)(const flam_tensor *, flam_tensor *, const flam_reduce_options *);
+  flam_tensor *(*prod)(const flam_tensor *, const flam_prod_options *);
   flam_tensor *(*max)(const flam_tensor *);
   flam_status (*max_dim)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor **);
   flam_tensor *(*min)(const flam_tensor *);
   flam_status (*min_dim)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor **);
-  flam_tensor *(*amax)(const flam_tensor *, const int64_t *, size_t, flam_bool);
-  flam_tensor *(*amax_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_tensor *);
-  flam_tensor *(*amin)(const flam_tensor *, const int64_t *, size_t, flam_bool);
-  flam_tensor *(*amin_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_tensor *);
-  flam_tensor *(*argmax)(const flam_tensor *, const int64_t *, flam_bool);
-  flam_tensor *(*argmax_out)(const flam_tensor *, const int64_t *, flam_bool, flam_tensor *);
-  flam_tensor *(*argmin)(const flam_tensor *, const int64_t *, flam_bool);
-  flam_tensor *(*argmin_out)(const flam_tensor *, const int64_t *, flam_bool, flam_tensor *);
-  flam_tensor *(*any)(const flam_tensor *, const int64_t *, size_t, flam_bool);
-  flam_tensor *(*any_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_tensor *);
-  flam_tensor *(*all)(const flam_tensor *, const int64_t *, size_t, flam_bool);
-  flam_tensor *(*all_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_tensor *);
-  flam_tensor *(*var)(const flam_tensor *, const int64_t *, size_t, double, flam_bool);
+  flam_tensor *(*amax)(const flam_tensor *, const flam_dims_options *);
+  flam_tensor *(*amax_out)(const flam_tensor *, flam_tensor *, const flam_dims_options *);
+  flam_tensor *(*amin)(const flam_tensor *, const flam_dims_options *);
+  flam_tensor *(*amin_out)(const flam_tensor *, flam_tensor *, const flam_dims_options *);
+  flam_tensor *(*argmax)(const flam_tensor *, const flam_dim_options *);
+  flam_tensor *(*argmax_out)(const flam_tensor *, flam_tensor *, const flam_dim_options *);
+  flam_tensor *(*argmin)(const flam_tensor *, const flam_dim_options *);
+  flam_tensor *(*argmin_out)(const flam_tensor *, flam_tensor *, const flam_dim_options *);
+  flam_tensor *(*any)(const flam_tensor *, const flam_dims_options *);
+  flam_tensor *(*any_out)(const flam_tensor *, flam_tensor *, const flam_dims_options *);
+  flam_tensor *(*all)(const flam_tensor *, const flam_dims_options *);
+  flam_tensor *(*all_out)(const flam_tensor *, flam_tensor *, const flam_dims_options *);
+  flam_tensor *(*var)(const flam_tensor *, const flam_var_options *);
   flam_tensor *(*var_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_bool);
-  flam_tensor *(*std)(const flam_tensor *, const int64_t *, size_t, double, flam_bool);
+  flam_tensor *(*std)(const flam_tensor *, const flam_var_options *);
   flam_tensor *(*std_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_bool);
-  flam_tensor *(*norm)(const flam_tensor *, double, const int64_t *, size_t, flam_bool, flam_dtype);
+  flam_tensor *(*norm)(const flam_tensor *, const flam_norm_options *);
   flam_tensor *(*logsumexp)(const flam_tensor *, const int64_t *, size_t, flam_bool);
   flam_tensor *(*count_nonzero)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*cumsum)(const flam_tensor *, int64_t, flam_dtype);
@@ -1243,39 +1198,40 @@ struct flam_api_table {
   flam_status (*cummin)(const flam_tensor *, int64_t, flam_tensor **, flam_tensor **);
   flam_tensor *(*logcumsumexp)(const flam_tensor *, int64_t);
   flam_tensor *(*logcumsumexp_out)(const flam_tensor *, int64_t, flam_tensor *);
-  flam_tensor *(*diff)(const flam_tensor *, int64_t, int64_t, const flam_tensor *, const flam_tensor
-      *);
-  flam_tensor *(*diff_out)(const flam_tensor *, int64_t, int64_t, const flam_tensor *, const
-      flam_tensor *, flam_tensor *);
-  flam_tensor *(*trapezoid_dx)(const flam_tensor *, double, int64_t);
+  flam_tensor *(*diff)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_diff_options *);
+  flam_tensor *(*diff_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *, const flam_diff_options *);
+  flam_tensor *(*trapezoid_dx)(const flam_tensor *, const flam_trapezoid_options *);
   flam_tensor *(*trapezoid)(const flam_tensor *, const flam_tensor *, int64_t);
-  flam_tensor *(*cumulative_trapezoid_dx)(const flam_tensor *, double, int64_t);
+  flam_tensor *(*cumulative_trapezoid_dx)(const flam_tensor *, const flam_trapezoid_options *);
   flam_tensor *(*cumulative_trapezoid)(const flam_tensor *, const flam_tensor *, int64_t);
   flam_status (*saved_hooks_push)(const flam_saved_hooks *, flam_scope *);
   flam_status (*saved_hooks_disable_push)(const char *, flam_scope *);
   const char *(*saved_hooks_disabled)(void);
-  flam_status (*checkpoint_push)(const flam_recompute *, flam_tensor *const *, size_t, flam_bool,
-      flam_bool, flam_bool, flam_scope *);
+  flam_status (*checkpoint_push)(const flam_recompute *, flam_tensor *const *, size_t, flam_scope *,
+      const flam_checkpoint_push_options *);
   flam_tensor *(*module_checkpoint)(flam_module *, flam_tensor *const *, size_t, flam_bool);
   flam_bool (*backward_is_whole)(void);
   uint64_t (*backward_pass)(void);
   flam_bool (*backward_reaches)(const flam_tensor *);
   flam_scheduler *(*step_lr_new)(flam_optimizer *, int64_t, double);
   flam_scheduler *(*multi_step_lr_new)(flam_optimizer *, const int64_t *, size_t, double);
-  flam_scheduler *(*constant_lr_new)(flam_optimizer *, double, int64_t);
-  flam_scheduler *(*linear_lr_new)(flam_optimizer *, double, double, int64_t);
+  flam_scheduler *(*constant_lr_new)(flam_optimizer *, const flam_constant_lr_options *);
+  flam_scheduler *(*linear_lr_new)(flam_optimizer *, const flam_linear_lr_options *);
   flam_scheduler *(*exponential_lr_new)(flam_optimizer *, double);
-  flam_scheduler *(*polynomial_lr_new)(flam_optimizer *, int64_t, double);
+  flam_scheduler *(*polynomial_lr_new)(flam_optimizer *, const flam_polynomial_lr_options *);
   flam_scheduler *(*cosine_annealing_lr_new)(flam_optimizer *, int64_t, double);
-  flam_scheduler *(*cosine_annealing_warm_restarts_new)(flam_optimizer *, int64_t, int64_t, double);
-  flam_scheduler *(*cyclic_lr_new)(flam_optimizer *, double, double, double, double, flam_cycle,
-      double, flam_bool, double, double);
-  flam_scheduler *(*one_cycle_lr_new)(flam_optimizer *, double, int64_t, double, flam_bool,
-      flam_bool, double, double, double, double, flam_bool);
+  flam_scheduler *(*cosine_annealing_warm_restarts_new)(flam_optimizer *, int64_t, const
+      flam_cosine_annealing_warm_restarts_options *);
+  flam_scheduler *(*cyclic_lr_new)(flam_optimizer *, double, double, const flam_cyclic_lr_options
+      *);
+  flam_scheduler *(*one_cycle_lr_new)(flam_optimizer *, double, int64_t, const
+      flam_one_cycle_lr_options *);
   flam_scheduler *(*lambda_lr_new)(flam_optimizer *, const flam_rate_callback *);
   flam_scheduler *(*multiplicative_lr_new)(flam_optimizer *, const flam_rate_callback *);
-  flam_scheduler *(*reduce_lr_on_plateau_new)(flam_optimizer *, flam_bool, double, int64_t, double,
-      flam_bool, int64_t, double, double);
+  flam_scheduler *(*reduce_lr_on_plateau_new)(flam_optimizer *, const
+      flam_reduce_lr_on_plateau_options *);
   flam_scheduler *(*sequential_lr_new)(flam_scheduler *);
   flam_scheduler *(*chained_lr_new)(flam_scheduler *);
   flam_status (*scheduler_append)(flam_scheduler *, flam_scheduler *, int64_t);
@@ -1287,19 +1243,20 @@ struct flam_api_table {
   void (*scheduler_release)(flam_scheduler *);
   flam_scheduler *(*scheduler_retain)(const flam_scheduler *);
   flam_scheduler *(*scheduler_keep)(flam_scheduler *);
-  flam_tensor *(*searchsorted)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
-      flam_side, const flam_tensor *);
-  flam_tensor *(*searchsorted_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
-      flam_side, const flam_tensor *, flam_tensor *);
-  flam_tensor *(*bucketize)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool);
-  flam_tensor *(*bucketize_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
-      flam_tensor *);
-  flam_tensor *(*isin)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool);
-  flam_tensor *(*isin_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
-      flam_tensor *);
+  flam_tensor *(*searchsorted)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      flam_searchsorted_options *);
+  flam_tensor *(*searchsorted_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *, const flam_searchsorted_options *);
+  flam_tensor *(*bucketize)(const flam_tensor *, const flam_tensor *, const flam_bucketize_options
+      *);
+  flam_tensor *(*bucketize_out)(const flam_tensor *, const flam_tensor *, flam_tensor *, const
+      flam_bucketize_options *);
+  flam_tensor *(*isin)(const flam_tensor *, const flam_tensor *, const flam_isin_options *);
+  flam_tensor *(*isin_out)(const flam_tensor *, const flam_tensor *, flam_tensor *, const
+      flam_isin_options *);
   flam_tensor *(*bincount)(const flam_tensor *, const flam_tensor *, int64_t);
-  flam_tensor *(*histc)(const flam_tensor *, int64_t, double, double);
-  flam_tensor *(*histc_out)(const flam_tensor *, int64_t, double, double, flam_tensor *);
+  flam_tensor *(*histc)(const flam_tensor *, const flam_histc_options *);
+  flam_tensor *(*histc_out)(const flam_tensor *, flam_tensor *, const flam_histc_options *);
   flam_tensor *(*view)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*view_dtype)(const flam_tensor *, flam_dtype);
   flam_tensor *(*reshape)(const flam_tensor *, const int64_t *, size_t);
@@ -1309,18 +1266,18 @@ struct flam_api_table {
   flam_tensor *(*transpose)(const flam_tensor *, int64_t, int64_t);
   flam_tensor *(*t)(const flam_tensor *);
   flam_tensor *(*expand)(const flam_tensor *, const int64_t *, size_t);
-  flam_tensor *(*slice)(const flam_tensor *, int64_t, int64_t, int64_t, int64_t);
+  flam_tensor *(*slice)(const flam_tensor *, const flam_slice_options *);
   flam_tensor *(*select)(const flam_tensor *, int64_t, int64_t);
   flam_tensor *(*narrow)(const flam_tensor *, int64_t, int64_t, int64_t);
   flam_tensor *(*squeeze)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*unsqueeze)(const flam_tensor *, int64_t);
-  flam_tensor *(*flatten)(const flam_tensor *, int64_t, int64_t);
+  flam_tensor *(*flatten)(const flam_tensor *, const flam_flatten_options *);
   flam_tensor *(*contiguous)(const flam_tensor *);
   flam_tensor *(*clone)(const flam_tensor *);
   flam_tensor *(*detach)(const flam_tensor *);
   flam_tensor *(*unflatten)(const flam_tensor *, int64_t, const int64_t *, size_t);
   flam_tensor *(*unfold_dim)(const flam_tensor *, int64_t, int64_t, int64_t);
-  flam_tensor *(*diagonal)(const flam_tensor *, int64_t, int64_t, int64_t);
+  flam_tensor *(*diagonal)(const flam_tensor *, const flam_diagonal_options *);
   flam_tensor *(*movedim)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t);
   flam_tensor *(*view_as)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*reshape_as)(const flam_tensor *, const flam_tensor *);
@@ -1334,33 +1291,32 @@ struct flam_api_table {
   flam_tensor *(*unsqueeze_)(flam_tensor *, int64_t);
   flam_tensor *(*transpose_)(flam_tensor *, int64_t, int64_t);
   flam_tensor *(*t_)(flam_tensor *);
-  flam_status (*sort)(const flam_tensor *, int64_t, flam_bool, flam_bool, flam_tensor **,
-      flam_tensor **);
-  flam_tensor *(*argsort)(const flam_tensor *, int64_t, flam_bool, flam_bool);
+  flam_status (*sort)(const flam_tensor *, flam_tensor **, flam_tensor **, const flam_sort_options
+      *);
+  flam_tensor *(*argsort)(const flam_tensor *, const flam_sort_options *);
   flam_tensor *(*msort)(const flam_tensor *);
   flam_tensor *(*msort_out)(const flam_tensor *, flam_tensor *);
-  flam_status (*topk)(const flam_tensor *, int64_t, int64_t, flam_bool, flam_bool, flam_tensor **,
-      flam_tensor **);
-  flam_status (*kthvalue)(const flam_tensor *, int64_t, int64_t, flam_bool, flam_tensor **,
-      flam_tensor **);
+  flam_status (*topk)(const flam_tensor *, int64_t, flam_tensor **, flam_tensor **, const
+      flam_topk_options *);
+  flam_status (*kthvalue)(const flam_tensor *, int64_t, flam_tensor **, flam_tensor **, const
+      flam_order_statistic_options *);
   flam_tensor *(*median)(const flam_tensor *);
   flam_status (*median_dim)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor
       **);
   flam_tensor *(*nanmedian)(const flam_tensor *);
   flam_status (*nanmedian_dim)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor
       **);
-  flam_status (*mode)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor **);
-  flam_tensor *(*quantile)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
-      flam_quantile_interpolation);
-  flam_tensor *(*quantile_out)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
-      flam_quantile_interpolation, flam_tensor *);
-  flam_tensor *(*nanquantile)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
-      flam_quantile_interpolation);
-  flam_tensor *(*nanquantile_out)(const flam_tensor *, const flam_tensor *, const int64_t *,
-      flam_bool, flam_quantile_interpolation, flam_tensor *);
-  flam_tensor_list *(*unique)(const flam_tensor *, const int64_t *, flam_bool, flam_bool);
-  flam_tensor_list *(*unique_consecutive)(const flam_tensor *, const int64_t *, flam_bool,
-      flam_bool);
+  flam_status (*mode)(const flam_tensor *, flam_tensor **, flam_tensor **, const
+      flam_order_statistic_options *);
+  flam_tensor *(*quantile)(const flam_tensor *, const flam_tensor *, const flam_quantile_options *);
+  flam_tensor *(*quantile_out)(const flam_tensor *, const flam_tensor *, flam_tensor *, const
+      flam_quantile_options *);
+  flam_tensor *(*nanquantile)(const flam_tensor *, const flam_tensor *, const flam_quantile_options
+      *);
+  flam_tensor *(*nanquantile_out)(const flam_tensor *, const flam_tensor *, flam_tensor *, const
+      flam_quantile_options *);
+  flam_tensor_list *(*unique)(const flam_tensor *, const flam_unique_options *);
+  flam_tensor_list *(*unique_consecutive)(const flam_tensor *, const flam_unique_options *);
   flam_tensor *(*erfinv)(const flam_tensor *);
   flam_tensor *(*erfinv_)(flam_tensor *);
   flam_tensor *(*erfinv_out)(const flam_tensor *, flam_tensor *);
@@ -1390,10 +1346,10 @@ struct flam_api_table {
   flam_tensor *(*isposinf_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*isneginf)(const flam_tensor *);
   flam_tensor *(*isneginf_out)(const flam_tensor *, flam_tensor *);
-  flam_tensor *(*nan_to_num)(const flam_tensor *, const double *, const double *, const double *);
-  flam_tensor *(*nan_to_num_)(flam_tensor *, const double *, const double *, const double *);
-  flam_tensor *(*nan_to_num_out)(const flam_tensor *, const double *, const double *, const double
-      *, flam_tensor *);
+  flam_tensor *(*nan_to_num)(const flam_tensor *, const flam_nan_to_num_options *);
+  flam_tensor *(*nan_to_num_)(flam_tensor *, const flam_nan_to_num_options *);
+  flam_tensor *(*nan_to_num_out)(const flam_tensor *, flam_tensor *, const flam_nan_to_num_options
+      *);
   flam_tensor *(*heaviside)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*heaviside_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*heaviside_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
@@ -1426,7 +1382,7 @@ struct flam_api_table {
   void (*state_release)(flam_state *);
   flam_state *(*state_retain)(const flam_state *);
   flam_state *(*state_keep)(flam_state *);
-  flam_stream *(*stream_new)(flam_device, int32_t);
+  flam_stream *(*stream_new)(const flam_stream_options *);
   flam_stream *(*stream_current)(flam_device);
   flam_stream *(*stream_default)(flam_device);
   flam_stream *(*stream_from_native)(flam_device, void *);
@@ -1442,7 +1398,7 @@ struct flam_api_table {
   flam_status (*stream_query)(const flam_stream *, flam_bool *);
   flam_status (*stream_synchronize)(const flam_stream *);
   flam_status (*stream_wait_stream)(const flam_stream *, const flam_stream *);
-  flam_event *(*event_new)(flam_device, flam_bool);
+  flam_event *(*event_new)(const flam_event_options *);
   void (*event_release)(flam_event *);
   flam_event *(*event_retain)(const flam_event *);
   flam_event *(*event_keep)(flam_event *);
@@ -1485,10 +1441,10 @@ struct flam_api_table {
   void *(*tensor_storage_data)(const flam_tensor *);
   int64_t (*tensor_storage_nbytes)(const flam_tensor *);
   flam_status (*tensor_record_stream)(flam_tensor *, const flam_stream *);
-  flam_tensor *(*tensor_from_data)(const void *, const int64_t *, size_t, flam_dtype, flam_device,
-      flam_bool);
-  flam_tensor *(*tensor_from_blob)(void *, const int64_t *, size_t, const int64_t *, size_t,
-      flam_dtype, flam_device, void (*)(void *), void *);
+  flam_tensor *(*tensor_from_data)(const void *, const int64_t *, size_t, flam_dtype, const
+      flam_tensor_from_data_options *);
+  flam_tensor *(*tensor_from_blob)(void *, const int64_t *, size_t, flam_dtype, void (*)(void *),
+      void *, const flam_tensor_from_blob_options *);
   flam_status (*tensor_to_host)(const flam_tensor *, void *, size_t);
   flam_status (*tensor_item_f64)(const flam_tensor *, double *);
   flam_status (*tensor_item_i64)(const flam_tensor *, int64_t *);
@@ -1502,8 +1458,7 @@ struct flam_api_table {
   flam_tensor *(*tensor_base)(const flam_tensor *);
   flam_bool (*tensor_is_inference)(const flam_tensor *);
   const char *(*tensor_grad_fn_name)(const flam_tensor *);
-  void (*format_options_init)(flam_format_options *);
-  flam_status (*tensor_format)(const flam_tensor *, const flam_format_options *, const char **);
+  flam_status (*tensor_format)(const flam_tensor *, const char **, const flam_format_options *);
   flam_status (*set_default_dtype)(flam_dtype);
   flam_dtype (*get_default_dtype)(void);
   flam_status (*set_default_device)(flam_device);
@@ -1540,7 +1495,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1253];
+  flam_entry_ entries[1251];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1579,10 +1534,10 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
@@ -1594,11 +1549,11 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
   FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, \
   FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, \
   FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, \
@@ -1658,44 +1613,44 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
   FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
+  FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 static const flam_entry_ flam_unloaded_[] = {FLAM_UNLOADED_};
@@ -1794,6 +1749,7 @@ static const char *const flam_api_names_[] = {
     "flam_multi_head_attention",
     "flam_multi_head_attention_weights",
     "flam_backward",
+    "flam_autograd_backward",
     "flam_grad",
     "flam_set_detect_anomaly",
     "flam_detect_anomaly_enabled",
@@ -1988,7 +1944,6 @@ static const char *const flam_api_names_[] = {
     "flam_dataset_release",
     "flam_dataset_retain",
     "flam_dataset_keep",
-    "flam_loader_options_init",
     "flam_loader_new",
     "flam_loader_next",
     "flam_loader_size",
@@ -2585,7 +2540,6 @@ static const char *const flam_api_names_[] = {
     "flam_mvlgamma",
     "flam_mvlgamma_",
     "flam_mvlgamma_out",
-    "flam_profiler_options_init",
     "flam_profiler_start",
     "flam_profiler_is_running",
     "flam_profiler_stop",
@@ -2926,7 +2880,6 @@ static const char *const flam_api_names_[] = {
     "flam_tensor_base",
     "flam_tensor_is_inference",
     "flam_tensor_grad_fn_name",
-    "flam_format_options_init",
     "flam_tensor_format",
     "flam_set_default_dtype",
     "flam_get_default_dtype",
@@ -3096,6 +3049,7 @@ const char *flam_library_load(const char *path) {
 #define flam_multi_head_attention (flam_api.multi_head_attention)
 #define flam_multi_head_attention_weights (flam_api.multi_head_attention_weights)
 #define flam_backward (flam_api.backward)
+#define flam_autograd_backward (flam_api.autograd_backward)
 #define flam_grad (flam_api.grad)
 #define flam_set_detect_anomaly (flam_api.set_detect_anomaly)
 #define flam_detect_anomaly_enabled (flam_api.detect_anomaly_enabled)
@@ -3290,7 +3244,6 @@ const char *flam_library_load(const char *path) {
 #define flam_dataset_release (flam_api.dataset_release)
 #define flam_dataset_retain (flam_api.dataset_retain)
 #define flam_dataset_keep (flam_api.dataset_keep)
-#define flam_loader_options_init (flam_api.loader_options_init)
 #define flam_loader_new (flam_api.loader_new)
 #define flam_loader_next (flam_api.loader_next)
 #define flam_loader_size (flam_api.loader_size)
@@ -3887,7 +3840,6 @@ const char *flam_library_load(const char *path) {
 #define flam_mvlgamma (flam_api.mvlgamma)
 #define flam_mvlgamma_ (flam_api.mvlgamma_)
 #define flam_mvlgamma_out (flam_api.mvlgamma_out)
-#define flam_profiler_options_init (flam_api.profiler_options_init)
 #define flam_profiler_start (flam_api.profiler_start)
 #define flam_profiler_is_running (flam_api.profiler_is_running)
 #define flam_profiler_stop (flam_api.profiler_stop)
@@ -4228,7 +4180,6 @@ const char *flam_library_load(const char *path) {
 #define flam_tensor_base (flam_api.tensor_base)
 #define flam_tensor_is_inference (flam_api.tensor_is_inference)
 #define flam_tensor_grad_fn_name (flam_api.tensor_grad_fn_name)
-#define flam_format_options_init (flam_api.format_options_init)
 #define flam_tensor_format (flam_api.tensor_format)
 #define flam_set_default_dtype (flam_api.set_default_dtype)
 #define flam_get_default_dtype (flam_api.get_default_dtype)

@@ -18,9 +18,11 @@ extern "C" {
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_mse_loss(const
-    flam_tensor *input,
-    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+FLAM_TORCH("F")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_mse_loss(
+    const flam_tensor *input, const flam_tensor *target,
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
 
 /** Absolute error, `|input - target|`.
  *
@@ -30,41 +32,68 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_l1_loss(const
-    flam_tensor *input,
-    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+FLAM_TORCH("F")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_l1_loss(
+    const flam_tensor *input, const flam_tensor *target,
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+
+/** Options of `flam_smooth_l1_loss`. */
+typedef struct flam_smooth_l1_loss_options {
+  size_t struct_size; /**< sizeof(flam_smooth_l1_loss_options) */
+  /** none, mean or sum of the per-element losses; default mean */
+  flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  double beta FLAM_DEFAULT(1); /**< where the quadratic part ends, at least 0; default 1 */
+} flam_smooth_l1_loss_options;
 
 /** `d^2 / (2 beta)` where `d = |input - target|` is below `beta`, else `d - beta / 2`.
  *
  * - `input`: any shape; floating point.
  * - `target`: shape that broadcasts with `input`'s.
- * - `reduction`: none, mean or sum of the per-element losses; default mean.
- * - `beta`: where the quadratic part ends, at least 0; default 1.
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`,
  *   `FLAM_ERROR_INVALID_ARGUMENT` for a negative `beta`.
  * - source: Girshick, 2015, arXiv 1504.08083.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor
-    *flam_smooth_l1_loss(const flam_tensor *input,
-    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
-    double beta FLAM_DEFAULT(1));
+FLAM_TORCH("F")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_smooth_l1_loss(
+    const flam_tensor *input, const flam_tensor *target,
+    const flam_smooth_l1_loss_options *options);
+
+/** Options of `flam_huber_loss`. */
+typedef struct flam_huber_loss_options {
+  size_t struct_size; /**< sizeof(flam_huber_loss_options) */
+  /** none, mean or sum of the per-element losses; default mean */
+  flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  double delta FLAM_DEFAULT(1); /**< where the quadratic part ends, above 0; default 1 */
+} flam_huber_loss_options;
 
 /** `d^2 / 2` where `d = |input - target|` is at most `delta`, else `delta * (d - delta / 2)`.
  *
  * - `input`: any shape; floating point.
  * - `target`: shape that broadcasts with `input`'s.
- * - `reduction`: none, mean or sum of the per-element losses; default mean.
- * - `delta`: where the quadratic part ends, above 0; default 1.
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`,
  *   `FLAM_ERROR_INVALID_ARGUMENT` where `delta` is not above 0.
  * - source: Huber, 1964, Annals of Mathematical Statistics 35.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_huber_loss(const
-    flam_tensor *input,
-    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
-    double delta FLAM_DEFAULT(1));
+FLAM_TORCH("F")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_huber_loss(
+    const flam_tensor *input, const flam_tensor *target, const flam_huber_loss_options *options);
+
+/** Options of `flam_cross_entropy`. */
+typedef struct flam_cross_entropy_options {
+  size_t struct_size; /**< sizeof(flam_cross_entropy_options) */
+  /** targets of this value count for nothing; default -100 */
+  int64_t ignore_index FLAM_DEFAULT(-100);
+  /** none, mean or sum of the per-element losses; default mean (over the weights of the targets
+   *  that count) */
+  flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  /** share of the probability that is spread over all classes, in [0, 1]; default 0 */
+  double label_smoothing FLAM_DEFAULT(0);
+} flam_cross_entropy_options;
 
 /** Cross entropy between the softmax of `input` over classes and `target`.
  *
@@ -72,40 +101,43 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam
  * - `target`: class indices, int64 or u8, shape of `input` without C; or probabilities, shape and
  *   dtype of `input`.
  * - `weight`: [C], factor of each class, or none; default none.
- * - `ignore_index`: targets of this value count for nothing; default -100.
- * - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of
- *   the targets that count).
- * - `label_smoothing`: share of the probability that is spread over all classes, in [0, 1];
- *   default 0.
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for
  *   `label_smoothing` outside [0, 1].
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor
-    *flam_cross_entropy(const flam_tensor *input,
-    const flam_tensor *target, FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
-    int64_t ignore_index FLAM_DEFAULT(-100),
-    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
-    double label_smoothing FLAM_DEFAULT(0));
+FLAM_TORCH("F")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_cross_entropy(
+    const flam_tensor *input, const flam_tensor *target,
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    const flam_cross_entropy_options *options);
+
+/** Options of `flam_nll_loss`. */
+typedef struct flam_nll_loss_options {
+  size_t struct_size; /**< sizeof(flam_nll_loss_options) */
+  /** targets of this value count for nothing; default -100 */
+  int64_t ignore_index FLAM_DEFAULT(-100);
+  /** none, mean or sum of the per-element losses; default mean (over the weights of the targets
+   *  that count) */
+  flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+} flam_nll_loss_options;
 
 /** Negative log likelihood, `-weight[t] * input[t]` for target class t.
  *
  * - `input`: [C], [N, C] or [N, C, d1, ...]: log-probabilities; floating point.
  * - `target`: class indices, int64 or u8, shape of `input` without C.
  * - `weight`: [C], factor of each class, or none; default none.
- * - `ignore_index`: targets of this value count for nothing; default -100.
- * - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of
- *   the targets that count).
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_nll_loss(const
-    flam_tensor *input,
-    const flam_tensor *target, FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
-    int64_t ignore_index FLAM_DEFAULT(-100),
-    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+FLAM_TORCH("F")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_nll_loss(
+    const flam_tensor *input, const flam_tensor *target,
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    const flam_nll_loss_options *options);
 
 /** `-(t log p + (1 - t) log(1 - p))`, logarithms limited to -100.
  *
@@ -116,8 +148,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("cpu=f32 cuda=banned") flam_tensor
-    *flam_binary_cross_entropy(
+FLAM_TORCH("F")
+FLAM_AUTOCAST("cpu=f32 cuda=banned")
+FLAM_API flam_tensor *flam_binary_cross_entropy(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
@@ -132,26 +165,45 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("cpu=f32 cuda=banned") f
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor
-    *flam_binary_cross_entropy_with_logits(
+FLAM_TORCH("F")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_binary_cross_entropy_with_logits(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
     FLAM_NULLABLE const flam_tensor *pos_weight FLAM_DEFAULT(NULL));
 
+/** Options of `flam_kl_div`. */
+typedef struct flam_kl_div_options {
+  size_t struct_size; /**< sizeof(flam_kl_div_options) */
+  /** none, mean, sum, or sum over the first size (batchmean); default mean */
+  flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  flam_bool log_target FLAM_DEFAULT(0); /**< whether `target` holds logarithms; default false */
+} flam_kl_div_options;
+
 /** Kullback-Leibler divergence, `t * (log t - input)`, 0 where `t` is 0.
  *
  * - `input`: log-probabilities; any shape; floating point.
  * - `target`: shape that broadcasts with `input`'s: probabilities, or their logarithms.
- * - `reduction`: none, mean, sum, or sum over the first size (batchmean); default mean.
- * - `log_target`: whether `target` holds logarithms; default false.
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_kl_div(const
-    flam_tensor *input,
-    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
-    flam_bool log_target FLAM_DEFAULT(0));
+FLAM_TORCH("F")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_kl_div(
+    const flam_tensor *input, const flam_tensor *target, const flam_kl_div_options *options);
+
+/** Options of `flam_ctc_loss`. */
+typedef struct flam_ctc_loss_options {
+  size_t struct_size; /**< sizeof(flam_ctc_loss_options) */
+  int64_t blank FLAM_DEFAULT(0); /**< the class that stands for no label; default 0 */
+  /** none, mean or sum of the losses, [N]; the mean is over losses divided by the lengths of
+   *  their targets; default mean */
+  flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  /** whether infinite losses, of targets that are too long, and their gradients count as 0;
+   *  default false */
+  flam_bool zero_infinity FLAM_DEFAULT(0);
+} flam_ctc_loss_options;
 
 /** Connectionist temporal classification: how unlikely sequences of labels are, whatever steps of
  * the inputs they belong to.
@@ -162,11 +214,6 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam
  *   `target_lengths`], one target after the other.
  * - `input_lengths`: [N] or 0-d, integers: how many of the T steps each input has.
  * - `target_lengths`: [N] or 0-d, integers: how many classes each target has.
- * - `blank`: the class that stands for no label; default 0.
- * - `reduction`: none, mean or sum of the losses, [N]; the mean is over losses divided by the
- *   lengths of their targets; default mean.
- * - `zero_infinity`: whether infinite losses, of targets that are too long, and their gradients
- *   count as 0; default false.
  * - returns: 0-d, or [N] without a reduction. The gradient takes `log_probs` for the result of a
  *   log-softmax, as in torch, and cannot be differentiated again.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for a length that
@@ -174,11 +221,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam
  *   none.
  * - source: Graves, Fernandez, Gomez and Schmidhuber, 2006, doi 10.1145/1143844.1143891.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") FLAM_AUTOCAST("cpu=f32") flam_tensor *flam_ctc_loss(
+FLAM_TORCH("F torch")
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API flam_tensor *flam_ctc_loss(
     const flam_tensor *log_probs, const flam_tensor *targets, const flam_tensor *input_lengths,
-    const flam_tensor *target_lengths, int64_t blank FLAM_DEFAULT(0),
-    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
-    flam_bool zero_infinity FLAM_DEFAULT(0));
+    const flam_tensor *target_lengths, const flam_ctc_loss_options *options);
 
 #ifdef __cplusplus
 }

@@ -18,9 +18,9 @@ extern "C" {
  * - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d;
  *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor *flam_matmul(const flam_tensor *input,
-                                                             const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("lower")
+FLAM_API FLAM_OUT flam_tensor *flam_matmul(const flam_tensor *input, const flam_tensor *other);
 
 /** Affine map `input @ weight.T + bias`.
  *
@@ -30,9 +30,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - returns: [..., m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("lower")
-    flam_tensor *flam_linear(const flam_tensor *input, const flam_tensor *weight,
-                             FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
+FLAM_TORCH("F")
+FLAM_AUTOCAST("lower")
+FLAM_API flam_tensor *flam_linear(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
 
 /** Product of two matrices.
  *
@@ -42,9 +44,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("lower")
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ;
  *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.spmm")
-    FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor *flam_mm(const flam_tensor *input,
-                                                         const flam_tensor *mat2);
+FLAM_TORCH("torch Tensor torch.spmm")
+FLAM_AUTOCAST("lower")
+FLAM_API FLAM_OUT flam_tensor *flam_mm(const flam_tensor *input, const flam_tensor *mat2);
 
 /** Products of matrices, batch by batch; batches do not broadcast.
  *
@@ -54,9 +56,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.spmm")
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor *flam_bmm(const flam_tensor *input,
-                                                          const flam_tensor *mat2);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("lower")
+FLAM_API FLAM_OUT flam_tensor *flam_bmm(const flam_tensor *input, const flam_tensor *mat2);
 
 /** Product of a matrix and a vector.
  *
@@ -65,9 +67,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - returns: [n].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cuda=lower") FLAM_OUT flam_tensor *flam_mv(const flam_tensor *input,
-                                                              const flam_tensor *vec);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=lower")
+FLAM_API FLAM_OUT flam_tensor *flam_mv(const flam_tensor *input, const flam_tensor *vec);
 
 /** Sum of the products of two vectors' elements.
  *
@@ -76,9 +78,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - returns: 0-d.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cuda=widest") FLAM_OUT flam_tensor *flam_dot(const flam_tensor *input,
-                                                                const flam_tensor *tensor);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=widest")
+FLAM_API FLAM_OUT flam_tensor *flam_dot(const flam_tensor *input, const flam_tensor *tensor);
 
 /** Outer product of two vectors.
  *
@@ -87,39 +89,43 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - returns: [n, m], the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 1-d; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor torch.ger Tensor.ger") FLAM_OUT flam_tensor *flam_outer(
-        const flam_tensor *input, const flam_tensor *vec2);
+FLAM_TORCH("torch Tensor torch.ger Tensor.ger")
+FLAM_API FLAM_OUT flam_tensor *flam_outer(const flam_tensor *input, const flam_tensor *vec2);
+
+/** Factors of a product that is added to a tensor. */
+typedef struct flam_addmm_options {
+  size_t struct_size; /**< sizeof(flam_addmm_options) */
+  double beta FLAM_DEFAULT(1); /**< factor of `input`; default 1 */
+  double alpha FLAM_DEFAULT(1); /**< factor of the product; default 1 */
+} flam_addmm_options;
 
 /** `beta * input + alpha * (mat1 @ mat2)`.
  *
  * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
  * - `mat1`: [n, k], dtype of `input`.
  * - `mat2`: [k, m], dtype of `input`.
- * - `beta`: factor of `input`; default 1.
- * - `alpha`: factor of the product; default 1.
  * - returns: [n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmm(
-        const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
-        FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("lower")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmm(
+    const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
+    const flam_addmm_options *options FLAM_KEYWORD);
 
 /** `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
  *
  * - `input`: broadcasts to [b, n, m]; not read where `beta` is 0.
  * - `batch1`: [b, n, k], dtype of `input`.
  * - `batch2`: [b, k, m], dtype of `input`.
- * - `beta`: factor of `input`; default 1.
- * - `alpha`: factor of the product; default 1.
  * - returns: [b, n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT flam_tensor *flam_baddbmm(
-        const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
-        FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("lower")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_baddbmm(
+    const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
+    const flam_addmm_options *options FLAM_KEYWORD);
 
 /** `sum over i, j of input1[i] weight[o, i, j] input2[j] + bias[o]`.
  *
@@ -131,10 +137,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - errors: `FLAM_ERROR_SHAPE` naming what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=widest") FLAM_TORCH("F torch")
-    flam_tensor *flam_bilinear(const flam_tensor *input1, const flam_tensor *input2,
-                               const flam_tensor *weight,
-                               FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
+FLAM_AUTOCAST("cuda=widest")
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_bilinear(
+    const flam_tensor *input1, const flam_tensor *input2, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
 
 #ifdef __cplusplus
 }

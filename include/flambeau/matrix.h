@@ -6,6 +6,7 @@
 #define FLAMBEAU_MATRIX_H
 
 #include "flambeau/common.h"
+#include "flambeau/matmul.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,47 +26,43 @@ enum {
  * - `input`: broadcasts to [n]; not read where `beta` is 0.
  * - `mat`: [n, m], dtype of `input`.
  * - `vec`: [m], dtype of `input`.
- * - `beta`: factor of `input`; default 1.
- * - `alpha`: factor of the product; default 1.
  * - returns: [n].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cpu=rest cuda=lower") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_addmv(const flam_tensor *input, const flam_tensor *mat,
-        const flam_tensor *vec, FLAM_KEYWORD double beta FLAM_DEFAULT(1),
-        double alpha FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cpu=rest cuda=lower")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmv(
+    const flam_tensor *input, const flam_tensor *mat, const flam_tensor *vec,
+    const flam_addmm_options *options FLAM_KEYWORD);
 
 /** `beta * input + alpha * outer(vec1, vec2)`.
  *
  * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
  * - `vec1`: [n].
  * - `vec2`: [m].
- * - `beta`: factor of `input`; default 1.
- * - `alpha`: factor of the product; default 1.
  * - returns: [n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cuda=lower") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_addr(const flam_tensor *input, const flam_tensor *vec1,
-        const flam_tensor *vec2, FLAM_KEYWORD double beta FLAM_DEFAULT(1),
-        double alpha FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=lower")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addr(
+    const flam_tensor *input, const flam_tensor *vec1, const flam_tensor *vec2,
+    const flam_addmm_options *options FLAM_KEYWORD);
 
 /** `beta * input + alpha * sum(batch1 @ batch2)`, the products summed over the batch.
  *
  * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
  * - `batch1`: [b, n, k], dtype of `input`.
  * - `batch2`: [b, k, m], dtype of `input`.
- * - `beta`: factor of `input`; default 1.
  * - `alpha`: factor of the products; default 1.
  * - returns: [n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_addbmm(const flam_tensor *input, const flam_tensor *batch1,
-        const flam_tensor *batch2, FLAM_KEYWORD double beta FLAM_DEFAULT(1),
-        double alpha FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("lower")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addbmm(
+    const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
+    const flam_addmm_options *options FLAM_KEYWORD);
 
 /** Product summed over the last dimensions of both; where one is 0-d, the plain product.
  *
@@ -74,8 +71,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM
  * - returns: the other dimensions of `input`, then those of `other`.
  * - errors: `FLAM_ERROR_SHAPE` where the last sizes differ; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_inner(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_inner(const flam_tensor *input, const flam_tensor *other);
 
 /** Sum of products of two vectors; the same as `flam_dot` where there are no complex numbers.
  *
@@ -84,9 +81,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: 0-d.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cuda=widest") FLAM_OUT flam_tensor *flam_vdot(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=widest")
+FLAM_API FLAM_OUT flam_tensor *flam_vdot(const flam_tensor *input, const flam_tensor *other);
 
 /** Kronecker product: each element of `input` times all of `other`.
  *
@@ -95,8 +92,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - returns: sizes multiplied; the promoted dtype.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_kron(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_kron(const flam_tensor *input, const flam_tensor *other);
 
 /** Cross product of vectors of 3 along a dimension.
  *
@@ -106,8 +103,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: the broadcast shape.
  * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cuda=widest") FLAM_OUT flam_tensor *flam_cross(
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=widest")
+FLAM_API FLAM_OUT flam_tensor *flam_cross(
     const flam_tensor *input, const flam_tensor *other,
     FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL));
 
@@ -117,9 +115,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - returns: 0-d.
  * - errors: `FLAM_ERROR_SHAPE` where `input` is not 2-d.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
-    FLAM_AUTOCAST("cpu=f32 cuda=rest") flam_tensor *flam_trace(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cpu=f32 cuda=rest")
+FLAM_API flam_tensor *flam_trace(const flam_tensor *input);
 
 /** A matrix with a vector on a diagonal, or the diagonal of a matrix.
  *
@@ -128,22 +126,29 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
  * - returns: 2-d for a vector, 1-d for a matrix (a copy).
  * - errors: `FLAM_ERROR_SHAPE` for more dimensions.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_diag(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_diag(
     const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0));
+
+/** Options of `flam_diag_embed`. */
+typedef struct flam_diag_embed_options {
+  size_t struct_size; /**< sizeof(flam_diag_embed_options) */
+  /** which diagonal: 0 the main, above 0 above it, below 0 below; default 0 */
+  int64_t offset FLAM_DEFAULT(0);
+  int64_t dim1 FLAM_DEFAULT(-2); /**< where the matrices' rows stand in the result; default -2 */
+  int64_t dim2 FLAM_DEFAULT(-1); /**< where their columns stand; default -1 */
+} flam_diag_embed_options;
 
 /** Matrices with the last dimension on a diagonal.
  *
  * - `input`: at least 1-d.
- * - `offset`: which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
- * - `dim1`: where the matrices' rows stand in the result; default -2.
- * - `dim2`: where their columns stand; default -1.
  * - returns: one dimension more than `input`, 0 off the diagonal.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_INVALID_ARGUMENT` where
  *   both are the same.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_diag_embed(
-    const flam_tensor *input, int64_t offset FLAM_DEFAULT(0), int64_t dim1 FLAM_DEFAULT(-2),
-    int64_t dim2 FLAM_DEFAULT(-1));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_diag_embed(
+    const flam_tensor *input, const flam_diag_embed_options *options);
 
 /** A matrix with all elements on a diagonal.
  *
@@ -152,50 +157,61 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_diag_embe
  * - returns: 2-d, square.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_diagflat(
-    const flam_tensor *input, int64_t offset FLAM_DEFAULT(0));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_diagflat(const flam_tensor *input, int64_t offset FLAM_DEFAULT(0));
+
+/** Options of `flam_tril_indices` and `flam_triu_indices`. */
+typedef struct flam_triangle_indices_options {
+  size_t struct_size; /**< sizeof(flam_triangle_indices_options) */
+  /** from which diagonal: 0 the main, above 0 above it, below 0 below; default 0 */
+  int64_t offset FLAM_DEFAULT(0);
+  flam_dtype dtype FLAM_KEYWORD FLAM_DEFAULT(FLAM_I64); /**< of the result; default int64 */
+  flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
+} flam_triangle_indices_options;
 
 /** Positions of the lower triangle of a matrix, row by row.
  *
  * - `row`: number of rows.
  * - `col`: number of columns.
  * - `offset`: up to which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
- * - `dtype`: of the result; default int64.
- * - `device`: of the result; default: the default device.
  * - returns: [2, n]: rows and columns.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch") flam_tensor *flam_tril_indices(
-    int64_t row, int64_t col, int64_t offset FLAM_DEFAULT(0),
-    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_I64), flam_device device FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_tril_indices(
+    int64_t row, int64_t col, const flam_triangle_indices_options *options);
 
 /** Positions of the upper triangle of a matrix, row by row.
  *
  * - `row`: number of rows.
  * - `col`: number of columns.
- * - `offset`: from which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
- * - `dtype`: of the result; default int64.
- * - `device`: of the result; default: the default device.
  * - returns: [2, n]: rows and columns.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch") flam_tensor *flam_triu_indices(
-    int64_t row, int64_t col, int64_t offset FLAM_DEFAULT(0),
-    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_I64), flam_device device FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_triu_indices(
+    int64_t row, int64_t col, const flam_triangle_indices_options *options);
+
+/** Options of `flam_cdist`. */
+typedef struct flam_cdist_options {
+  size_t struct_size; /**< sizeof(flam_cdist_options) */
+  double p FLAM_DEFAULT(2); /**< order of the norm, not negative; default 2 */
+  /** how those of `p` 2 are made; default: by products for more than 25 rows */
+  flam_cdist_mode compute_mode FLAM_DEFAULT(FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY);
+} flam_cdist_options;
 
 /** Distances between all pairs of rows.
  *
  * - `x1`: [..., n, d]; floating point.
  * - `x2`: [..., m, d]; dtype of `x1`; leading sizes broadcast.
- * - `p`: order of the norm, not negative; default 2.
- * - `compute_mode`: how those of `p` 2 are made; default: by products for more than 25 rows.
  * - returns: [..., n, m].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
  *   `p`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_AUTOCAST("f32") flam_tensor *flam_cdist(
-    const flam_tensor *x1, const flam_tensor *x2, double p FLAM_DEFAULT(2),
-    flam_cdist_mode compute_mode FLAM_DEFAULT(FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY));
+FLAM_TORCH("torch")
+FLAM_AUTOCAST("f32")
+FLAM_API flam_tensor *flam_cdist(
+    const flam_tensor *x1, const flam_tensor *x2, const flam_cdist_options *options);
 
 /** Norm of the difference of two tensors.
  *
@@ -205,8 +221,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_AUTOCAST("f32") flam_tensor *
  * - returns: 0-d.
  * - errors: `FLAM_ERROR_DTYPE`, `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") flam_tensor
-    *flam_dist(const flam_tensor *input, const flam_tensor *other, double p FLAM_DEFAULT(2));
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API flam_tensor *flam_dist(
+    const flam_tensor *input, const flam_tensor *other, double p FLAM_DEFAULT(2));
 
 /** Slices along a dimension, scaled down where their norm is greater than allowed.
  *
@@ -217,8 +235,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") f
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_renorm(
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_renorm(
     const flam_tensor *input, double p, int64_t dim, double maxnorm);
 
 /** A matrix of matrices along the main diagonal, 0 elsewhere.
@@ -227,20 +246,26 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: 2-d, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` for more dimensions.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_block_diag(
-    FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_block_diag(FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
+
+/** Options of `flam_vander`. */
+typedef struct flam_vander_options {
+  size_t struct_size; /**< sizeof(flam_vander_options) */
+  const int64_t *N FLAM_DEFAULT(NULL); /**< number of columns; default n */
+  /** whether the powers rise from left to right; default false */
+  flam_bool increasing FLAM_DEFAULT(0);
+} flam_vander_options;
 
 /** Powers of the elements of a vector, one row per element.
  *
  * - `x`: [n].
- * - `N`: number of columns; default n.
- * - `increasing`: whether the powers rise from left to right; default false.
  * - returns: [n, `N`].
  * - errors: `FLAM_ERROR_SHAPE` where `x` is not 1-d; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_AUTOCAST("cuda=rest") flam_tensor *flam_vander(
-    const flam_tensor *x, FLAM_NULLABLE const int64_t *N FLAM_DEFAULT(NULL),
-    flam_bool increasing FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_AUTOCAST("cuda=rest")
+FLAM_API flam_tensor *flam_vander(const flam_tensor *x, const flam_vander_options *options);
 
 #ifdef __cplusplus
 }

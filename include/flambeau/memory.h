@@ -18,28 +18,28 @@ extern "C" {
  * - `device`: the device.
  * - returns: bytes, rounded up per tensor as they were allocated.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_allocated(flam_device device);
+FLAM_API int64_t flam_memory_allocated(flam_device device);
 
 /** The most bytes that tensors used at one time since the last reset.
  *
  * - `device`: the device.
  * - returns: bytes.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_max_allocated(flam_device device);
+FLAM_API int64_t flam_memory_max_allocated(flam_device device);
 
 /** Bytes that the cache has from the device, in use or not.
  *
  * - `device`: the device.
  * - returns: bytes.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_reserved(flam_device device);
+FLAM_API int64_t flam_memory_reserved(flam_device device);
 
 /** The most bytes that the cache had from the device since the last reset.
  *
  * - `device`: the device.
  * - returns: bytes.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_max_reserved(flam_device device);
+FLAM_API int64_t flam_memory_max_reserved(flam_device device);
 
 /** One statistic by its key.
  *
@@ -49,8 +49,7 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_max_reserved(flam_device device);
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown key; `FLAM_ERROR_NO_GPU`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_memory_stat(flam_device device, const char *key, int64_t *out_value);
+FLAM_API flam_status flam_memory_stat(flam_device device, const char *key, int64_t *out_value);
 
 /** All statistics of a device.
  *
@@ -58,14 +57,16 @@ FLAM_API FLAM_SINCE(0, 1) flam_status
  * - returns: a JSON object of numbers, keys sorted, valid until this thread's next call of this
  *   function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_stats(flam_device device);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_memory_stats(flam_device device);
 
 /** All statistics of pinned host memory, under the same keys.
  *
  * - returns: a JSON object of numbers, keys sorted, valid until this thread's next call of this
  *   function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_pinned_stats(void);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_memory_pinned_stats(void);
 
 /** Lets the peaks start again from what is in use now.
  *
@@ -73,7 +74,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_pinned_s
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_reset_peak_stats(flam_device device);
+FLAM_API flam_status flam_memory_reset_peak_stats(flam_device device);
 
 /** Lets the totals (`allocated`, `freed`, counts of events) start again from 0.
  *
@@ -81,7 +82,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_reset_peak_stats(flam_device d
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_reset_accumulated_stats(flam_device device);
+FLAM_API flam_status flam_memory_reset_accumulated_stats(flam_device device);
 
 /** Gives cached memory that no tensor uses back to the device.
  *
@@ -89,14 +90,14 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_reset_accumulated_stats(flam_d
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_memory_empty_cache(flam_device device);
+FLAM_API FLAM_BLOCKS flam_status flam_memory_empty_cache(flam_device device);
 
 /** Gives cached pinned host memory that no tensor uses back to the system.
  *
  * - returns: `FLAM_OK`.
  * - errors: none.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_memory_empty_pinned_cache(void);
+FLAM_API FLAM_BLOCKS flam_status flam_memory_empty_pinned_cache(void);
 
 /** Limits how much of a device this process takes; beyond it, allocations fail as out of memory.
  *
@@ -105,14 +106,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_memory_empty_pinned_cache
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another fraction; `FLAM_ERROR_NO_GPU`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_set_fraction(double fraction, flam_device device);
+FLAM_API flam_status flam_memory_set_fraction(double fraction, flam_device device);
 
 /** The fraction set by `flam_memory_set_fraction`.
  *
  * - `device`: the device.
  * - returns: the fraction; 1 unless set.
  */
-FLAM_API FLAM_SINCE(0, 1) double flam_memory_fraction(flam_device device);
+FLAM_API double flam_memory_fraction(flam_device device);
 
 /** The statistics as a table for people.
  *
@@ -120,15 +121,16 @@ FLAM_API FLAM_SINCE(0, 1) double flam_memory_fraction(flam_device device);
  * - `abbreviated`: whether to leave out the rows per pool; default false.
  * - returns: the table, valid until this thread's next call of this function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_summary(
-    flam_device device, flam_bool abbreviated FLAM_DEFAULT(0));
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_memory_summary(flam_device device, flam_bool abbreviated FLAM_DEFAULT(0));
 
 /** Every segment and block of every device, in the schema of PyTorch's memory snapshots; blocks
- *  carry the op and module that asked for them.
+ * carry the op and module that asked for them.
  *
  * - returns: JSON, valid until this thread's next call of this function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_snapshot(void);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_memory_snapshot(void);
 
 /** Keeps the last events of every allocator for the snapshot's `device_traces`.
  *
@@ -136,7 +138,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_snapshot
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_record_history(size_t max_entries);
+FLAM_API flam_status flam_memory_record_history(size_t max_entries);
 
 /** Writes what `flam_memory_record_history` kept as one HTML page that needs no network: allocated
  * and reserved memory over time, and who held what at the peak, by module, op and shape.
@@ -146,18 +148,17 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_record_history(size_t max_entr
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing was recorded; `FLAM_ERROR_IO` with the
  *   system's reason.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_memory_timeline(const char *path);
+FLAM_API FLAM_BLOCKS flam_status flam_memory_timeline(const char *path);
 
 /** Lets an allocation fail as out of memory, so that a program can be tested to survive it. Every
- *  allocation of device memory counts, that of the cpu's tensors included, on all threads.
+ * allocation of device memory counts, that of the cpu's tensors included, on all threads.
  *
  * - `nth`: which one from now on, 1 for the next; 0 lets all succeed again.
  * - `forever`: whether all after it fail, too; default false.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `nth`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_memory_fail_allocation(int64_t nth, flam_bool forever FLAM_DEFAULT(0));
+FLAM_API flam_status flam_memory_fail_allocation(int64_t nth, flam_bool forever FLAM_DEFAULT(0));
 
 #ifdef __cplusplus
 }

@@ -18,10 +18,10 @@ extern "C" {
 /** What a module written in a host language provides. Its functions may be NULL. */
 typedef struct flam_module_vtable {
   size_t struct_size; /* sizeof(flam_module_vtable) */
-  void *user;         /* handed to the functions below */
+  void *user; /* handed to the functions below */
   /* Writes one owned tensor; on failure calls flam_error_set and returns FLAM_ERROR_CALLBACK. */
-  flam_status (*forward)(void *user, flam_tensor *const *inputs, size_t n_inputs,
-                         flam_tensor **out_result);
+  flam_status (*forward)(
+      void *user, flam_tensor *const *inputs, size_t n_inputs, flam_tensor **out_result);
   void (*drop)(void *user); /* called exactly once, on any thread, when the module dies */
 } flam_module_vtable;
 
@@ -33,22 +33,22 @@ typedef struct flam_module_vtable {
  * - returns: the module, in training mode.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a vtable of unknown size.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_new(
+FLAM_API flam_module *flam_module_new(
     const char *type, FLAM_NULLABLE const flam_module_vtable *vtable FLAM_DEFAULT(NULL));
 
 /** Drops a reference to a module.
  *
  * - `module`: the module, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_module_release(FLAM_NULLABLE flam_module *module);
+FLAM_API void flam_module_release(FLAM_NULLABLE flam_module *module);
 
 /** A module's class name.
  *
  * - `module`: the module.
  * - returns: the name, valid as long as the module.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_type(
-    const flam_module *module);
+FLAM_BORROWED(module)
+FLAM_API const char *flam_module_type(const flam_module *module);
 
 /** Registers a parameter, or replaces the one of that name.
  *
@@ -58,7 +58,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_type(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_parameter(
+FLAM_API flam_status flam_module_set_parameter(
     flam_module *module, const char *name,
     FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL));
 
@@ -71,7 +71,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_parameter(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_buffer(
+FLAM_API flam_status flam_module_set_buffer(
     flam_module *module, const char *name,
     FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL),
     flam_bool persistent FLAM_DEFAULT(1));
@@ -84,7 +84,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_buffer(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name, or a child that holds `module`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_child(
+FLAM_API flam_status flam_module_set_child(
     flam_module *module, const char *name, FLAM_NULLABLE flam_module *child FLAM_DEFAULT(NULL));
 
 /** Removes a parameter, buffer or child.
@@ -94,7 +94,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_child(
  * - returns: `FLAM_OK`, also where nothing has that name.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_remove(flam_module *module, const char *name);
+FLAM_API flam_status flam_module_remove(flam_module *module, const char *name);
 
 /** A parameter by its path.
  *
@@ -103,8 +103,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_remove(flam_module *module, co
  * - returns: the parameter.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_parameter(
-    const flam_module *module, const char *path);
+FLAM_API flam_tensor *flam_module_parameter(const flam_module *module, const char *path);
 
 /** A buffer by its path.
  *
@@ -113,8 +112,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_parameter(
  * - returns: the buffer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_buffer(
-    const flam_module *module, const char *path);
+FLAM_API flam_tensor *flam_module_buffer(const flam_module *module, const char *path);
 
 /** A descendant by its path.
  *
@@ -123,15 +121,14 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_buffer(
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_child(
-    const flam_module *module, const char *path);
+FLAM_API flam_module *flam_module_child(const flam_module *module, const char *path);
 
 /** How many children a module has itself.
  *
  * - `module`: the module.
  * - returns: the number of children.
  */
-FLAM_API FLAM_SINCE(0, 1) size_t flam_module_child_count(const flam_module *module);
+FLAM_API size_t flam_module_child_count(const flam_module *module);
 
 /** The name of a child.
  *
@@ -139,8 +136,8 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_module_child_count(const flam_module *modu
  * - `index`: position, from 0.
  * - returns: the name, valid until the module changes; NULL where `index` is out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_child_name(
-    const flam_module *module, size_t index);
+FLAM_BORROWED(module)
+FLAM_API const char *flam_module_child_name(const flam_module *module, size_t index);
 
 /** All parameters, of descendants too, each once: what an optimizer takes.
  *
@@ -148,7 +145,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_child_na
  * - returns: the parameters, in the order of `flam_module_named_parameters`.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_module_parameters(const flam_module *module);
+FLAM_API flam_tensor_list *flam_module_parameters(const flam_module *module);
 
 /** All parameters with their paths, each tensor once.
  *
@@ -157,7 +154,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_module_parameters(const flam_mo
  * - returns: paths and tensors, in order of registration.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_parameters(
+FLAM_API flam_state *flam_module_named_parameters(
     const flam_module *module, flam_bool recurse FLAM_DEFAULT(1));
 
 /** All buffers with their paths, each tensor once.
@@ -167,8 +164,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_parameters(
  * - returns: paths and tensors, in order of registration.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_buffers(const flam_module *module,
-                                                                flam_bool recurse FLAM_DEFAULT(1));
+FLAM_API flam_state *flam_module_named_buffers(
+    const flam_module *module, flam_bool recurse FLAM_DEFAULT(1));
 
 /** Parameters and persistent buffers with their paths, detached: what a checkpoint holds.
  *
@@ -176,7 +173,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_buffers(const flam_modul
  * - returns: paths and tensors that share memory with the module.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_state_dict(const flam_module *module);
+FLAM_API flam_state *flam_module_state_dict(const flam_module *module);
 
 /** Copies values into a module's parameters and buffers; nothing is written where an error is
  * found.
@@ -187,7 +184,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_state_dict(const flam_module *
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` listing missing, unexpected and mismatched entries.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_load_state_dict(
+FLAM_API FLAM_BLOCKS flam_status flam_module_load_state_dict(
     flam_module *module, const flam_state *state, flam_bool strict FLAM_DEFAULT(1));
 
 /** Moves or converts all parameters and buffers, in place; gradients too. Integers keep their
@@ -200,9 +197,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_load_state_dict(
  * - returns: `FLAM_OK`; on failure nothing has moved.
  * - errors: `FLAM_ERROR_NO_GPU`, `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`, `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_to(
-    flam_module *module, flam_device device FLAM_DEFAULT(0),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_bool non_blocking FLAM_DEFAULT(0));
+FLAM_API FLAM_BLOCKS flam_status flam_module_to(
+    flam_module *module, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool non_blocking FLAM_DEFAULT(0));
 
 /** Sets training or evaluation mode for a module and its descendants.
  *
@@ -211,15 +208,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_to(
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_train(
-    flam_module *module, flam_bool mode FLAM_DEFAULT(1));
+FLAM_API flam_status flam_module_train(flam_module *module, flam_bool mode FLAM_DEFAULT(1));
 
 /** Whether a module is in training mode.
  *
  * - `module`: the module.
  * - returns: true in training mode.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_module_is_training(const flam_module *module);
+FLAM_API flam_bool flam_module_is_training(const flam_module *module);
 
 /** Whether a call of a module may write to buffers, such as running statistics: whether one of its
  * tree is in training mode and has some. Other calls may run at once on several threads.
@@ -227,7 +223,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_module_is_training(const flam_module *m
  * - `module`: the root.
  * - returns: true where a call may write.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_module_updates_buffers(const flam_module *module);
+FLAM_API flam_bool flam_module_updates_buffers(const flam_module *module);
 
 /** Clears the gradients of all parameters.
  *
@@ -236,8 +232,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_module_updates_buffers(const flam_modul
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_zero_grad(flam_module *module,
-                                                            flam_bool set_to_none FLAM_DEFAULT(1));
+FLAM_API flam_status
+flam_module_zero_grad(flam_module *module, flam_bool set_to_none FLAM_DEFAULT(1));
 
 /** Sets whether autograd records operations on the parameters.
  *
@@ -246,8 +242,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_zero_grad(flam_module *module,
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE` for a parameter that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_requires_grad(
-    flam_module *module, flam_bool requires_grad FLAM_DEFAULT(1));
+FLAM_API flam_status
+flam_module_requires_grad(flam_module *module, flam_bool requires_grad FLAM_DEFAULT(1));
 
 /** Opens a scope in which memory is labelled with a module, as `flam_module_call` does by itself:
  * out-of-memory errors and snapshots name it by its path. For host languages that run modules.
@@ -255,7 +251,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_requires_grad(
  * - `module`: the module that runs.
  * - returns: the token for `flam_scope_pop`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_scope flam_module_push(const flam_module *module);
+FLAM_API flam_scope flam_module_push(const flam_module *module);
 
 /** Runs a module on one input, hooks included.
  *
@@ -264,8 +260,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_scope flam_module_push(const flam_module *module)
  * - returns: its output.
  * - errors: those of its operations; the module's path is among the facts.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_call(flam_module *module,
-                                                                    const flam_tensor *input);
+FLAM_API FLAM_BLOCKS flam_tensor *flam_module_call(flam_module *module, const flam_tensor *input);
 
 /** Runs a module on several inputs, hooks included.
  *
@@ -274,7 +269,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_call(flam_module 
  * - returns: its output.
  * - errors: those of its operations; the module's path is among the facts.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_forward(
+FLAM_API FLAM_BLOCKS flam_tensor *flam_module_forward(
     flam_module *module, flam_tensor *const *inputs, size_t n_inputs);
 
 /** When a hook runs. */
@@ -282,14 +277,15 @@ typedef int32_t flam_hook_moment;
 enum { FLAM_HOOK_UNSPECIFIED = 0, FLAM_HOOK_FORWARD_PRE = 1, FLAM_HOOK_FORWARD = 2 };
 
 /** A function around a module's forward: sees the input (pre) or input and output; may replace
- * them. */
+ *  them. */
 typedef struct flam_module_hook {
   size_t struct_size; /* sizeof(flam_module_hook) */
-  void *user;         /* handed to the functions below */
+  void *user; /* handed to the functions below */
   /* `output` is NULL before the forward; *out_replacement stays NULL to keep the input or output.
    */
-  flam_status (*run)(void *user, const flam_tensor *input, const flam_tensor *output,
-                     flam_tensor **out_replacement);
+  flam_status (*run)(
+      void *user, const flam_tensor *input, const flam_tensor *output,
+      flam_tensor **out_replacement);
   void (*drop)(void *user); /* called exactly once */
 } flam_module_hook;
 
@@ -302,7 +298,7 @@ typedef struct flam_module_hook {
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown moment or struct size.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_add_hook(
+FLAM_API flam_status flam_module_add_hook(
     flam_module *module, flam_hook_moment moment, const flam_module_hook *hook,
     uint64_t *out_token);
 
@@ -313,22 +309,22 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_add_hook(
  * - returns: `FLAM_OK`, also where it was removed before.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_remove_hook(flam_module *module, uint64_t token);
+FLAM_API flam_status flam_module_remove_hook(flam_module *module, uint64_t token);
 
 /** A module as PyTorch prints it.
  *
  * - `module`: the root.
  * - returns: UTF-8, valid until the thread's next call that returns a text.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_module_format(
-    const flam_module *module);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_module_format(const flam_module *module);
 
 /** The sum of all parameters' elements.
  *
  * - `module`: the root.
  * - returns: the number of elements, shared parameters once.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_module_numel(const flam_module *module);
+FLAM_API int64_t flam_module_numel(const flam_module *module);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #define FLAMBEAU_MOMENTS_H
 
 #include "flambeau/common.h"
+#include "flambeau/reduce.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,19 +14,16 @@ extern "C" {
 /** Variance and mean of elements.
  *
  * - `input`: any shape; floating point.
- * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
- * - `correction`: subtracted from the number of elements; default 1.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - `out_var`: the variance, `input`'s shape without the reduced dimensions.
  * - `out_mean`: the mean, of the same shape.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_status flam_var_mean(const flam_tensor *input,
-    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
-    FLAM_KEYWORD double correction FLAM_DEFAULT(1), flam_bool keepdim FLAM_DEFAULT(0),
-    flam_tensor **out_var, flam_tensor **out_mean);
+FLAM_TORCH("torch")
+FLAM_API flam_status flam_var_mean(
+    const flam_tensor *input, flam_tensor **out_var, flam_tensor **out_mean,
+    const flam_var_options *options);
 
 /** Variance and mean of elements with the correction named by a flag.
  *
@@ -39,26 +37,24 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_status flam_var_mean(const fl
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.var_mean") flam_status flam_var_mean_unbiased(
+FLAM_TORCH("torch.var_mean")
+FLAM_API flam_status flam_var_mean_unbiased(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim, size_t n_dim, flam_bool unbiased,
     flam_bool keepdim FLAM_DEFAULT(0), flam_tensor **out_var, flam_tensor **out_mean);
 
 /** Standard deviation and mean of elements.
  *
  * - `input`: any shape; floating point.
- * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
- * - `correction`: subtracted from the number of elements; default 1.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - `out_std`: the deviation, `input`'s shape without the reduced dimensions.
  * - `out_mean`: the mean, of the same shape.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_status flam_std_mean(const flam_tensor *input,
-    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
-    FLAM_KEYWORD double correction FLAM_DEFAULT(1), flam_bool keepdim FLAM_DEFAULT(0),
-    flam_tensor **out_std, flam_tensor **out_mean);
+FLAM_TORCH("torch")
+FLAM_API flam_status flam_std_mean(
+    const flam_tensor *input, flam_tensor **out_std, flam_tensor **out_mean,
+    const flam_var_options *options);
 
 /** Standard deviation and mean of elements with the correction named by a flag.
  *
@@ -72,38 +68,36 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_status flam_std_mean(const fl
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.std_mean") flam_status flam_std_mean_unbiased(
+FLAM_TORCH("torch.std_mean")
+FLAM_API flam_status flam_std_mean_unbiased(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim, size_t n_dim, flam_bool unbiased,
     flam_bool keepdim FLAM_DEFAULT(0), flam_tensor **out_std, flam_tensor **out_mean);
 
 /** Mean of the elements that are numbers; NaN of none.
  *
  * - `input`: any shape; floating point.
- * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
- * - `dtype`: of the result; default: `input`'s.
  * - returns: `input`'s shape without the reduced dimensions.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
  *   where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_nanmean(
-    const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
-    flam_bool keepdim FLAM_DEFAULT(0), FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_nanmean(
+    const flam_tensor *input, const flam_reduce_options *options);
 
 /** Least and greatest elements.
  *
  * - `input`: any dtype; what is reduced is not empty.
  * - `dim`: the dimension to reduce; default: all.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - `out_min`: the least elements, dtype of `input`.
  * - `out_max`: the greatest.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE` where there is nothing
- *   to reduce.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE` where there is nothing to
+ *   reduce.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_aminmax(
-    const flam_tensor *input, FLAM_KEYWORD FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
-    flam_bool keepdim FLAM_DEFAULT(0), flam_tensor **out_min, flam_tensor **out_max);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_status flam_aminmax(
+    const flam_tensor *input, flam_tensor **out_min, flam_tensor **out_max,
+    const flam_dim_options *options FLAM_KEYWORD);
 
 /** Covariances of variables, one per row, over observations, one per column.
  *
@@ -114,7 +108,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_aminmax(
  * - returns: [variables, variables], 0-d for one variable.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_cov(
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_cov(
     const flam_tensor *input, FLAM_KEYWORD int64_t correction FLAM_DEFAULT(1),
     FLAM_NULLABLE const flam_tensor *fweights FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *aweights FLAM_DEFAULT(NULL));
@@ -125,8 +120,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_cov(
  * - returns: [variables, variables], between -1 and 1; 0-d for one variable.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_corrcoef(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_corrcoef(const flam_tensor *input);
 
 #ifdef __cplusplus
 }

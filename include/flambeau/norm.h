@@ -10,6 +10,17 @@
 extern "C" {
 #endif
 
+/** Options of `flam_batch_norm`. */
+typedef struct flam_batch_norm_options {
+  size_t struct_size; /**< sizeof(flam_batch_norm_options) */
+  /** whether the batch's own mean and variance are used and the running ones updated; default
+   *  false */
+  flam_bool training FLAM_DEFAULT(0);
+  /** share of the batch in the running statistics; default 0.1 */
+  double momentum FLAM_DEFAULT(0.1);
+  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+} flam_batch_norm_options;
+
 /** Batch normalisation, `(x - mean) / sqrt(var + eps) * weight + bias` per channel.
  *
  * - `input`: [n, c, ...], floating point.
@@ -17,21 +28,18 @@ extern "C" {
  * - `running_var`: [c], updated in training with the unbiased variance; default none.
  * - `weight`: [c]; default none, for 1.
  * - `bias`: [c]; default none, for 0.
- * - `training`: whether the batch's own mean and variance are used and the running ones updated;
- *   default false.
- * - `momentum`: share of the batch in the running statistics; default 0.1.
- * - `eps`: added to the variance; default 1e-5.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or training has one value per
  *   channel; `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training.
  * - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_batch_norm(
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_batch_norm(
     const flam_tensor *input, FLAM_NULLABLE flam_tensor *running_mean FLAM_DEFAULT(NULL),
     FLAM_NULLABLE flam_tensor *running_var FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), flam_bool training FLAM_DEFAULT(0),
-    double momentum FLAM_DEFAULT(0.1), double eps FLAM_DEFAULT(1e-5));
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+    const flam_batch_norm_options *options);
 
 /** Layer normalisation over the last dimensions, `(x - mean) / sqrt(var + eps) * weight + bias`.
  *
@@ -44,7 +52,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_batch_norm(
  * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
  * - source: Ba, Kiros and Hinton, 2016, arXiv 1607.06450.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("cuda=f32") flam_tensor *flam_layer_norm(
+FLAM_TORCH("F")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API flam_tensor *flam_layer_norm(
     const flam_tensor *input, const int64_t *normalized_shape, size_t n_normalized_shape,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), double eps FLAM_DEFAULT(1e-5));
@@ -60,10 +70,23 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("cuda=f32") flam_tensor 
  * - errors: `FLAM_ERROR_SHAPE` where a parameter is not [c] or `num_groups` does not divide c.
  * - source: Wu and He, 2018, arXiv 1803.08494.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32") FLAM_TORCH("F") flam_tensor *flam_group_norm(
+FLAM_AUTOCAST("cuda=f32")
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_group_norm(
     const flam_tensor *input, int64_t num_groups,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), double eps FLAM_DEFAULT(1e-5));
+
+/** Options of `flam_instance_norm`. */
+typedef struct flam_instance_norm_options {
+  size_t struct_size; /**< sizeof(flam_instance_norm_options) */
+  /** whether the instance's own mean and variance are used and the running ones updated; default
+   *  true (1) */
+  flam_bool use_input_stats FLAM_DEFAULT(1);
+  /** share of the instances in the running statistics; default 0.1 */
+  double momentum FLAM_DEFAULT(0.1);
+  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+} flam_instance_norm_options;
 
 /** Normalises each channel of each instance over its positions.
  *
@@ -72,23 +95,19 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32") FLAM_TORCH("F") flam_tensor 
  * - `running_var`: [c], updated with the instances' unbiased variance; default none.
  * - `weight`: [c]; default none, for 1.
  * - `bias`: [c]; default none, for 0.
- * - `use_input_stats`: whether the instance's own mean and variance are used and the running ones
- *   updated; default true (1).
- * - `momentum`: share of the instances in the running statistics; default 0.1.
- * - `eps`: added to the variance; default 1e-5.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where a parameter is not [c] or there is one position;
  *   `FLAM_ERROR_INVALID_ARGUMENT` without running statistics where they are to be used.
  * - source: Ulyanov, Vedaldi and Lempitsky, 2016, arXiv 1607.08022.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=rest") FLAM_TORCH("F")
-    flam_tensor *flam_instance_norm(
+FLAM_AUTOCAST("cuda=rest")
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_instance_norm(
     const flam_tensor *input, FLAM_NULLABLE flam_tensor *running_mean FLAM_DEFAULT(NULL),
     FLAM_NULLABLE flam_tensor *running_var FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
-    flam_bool use_input_stats FLAM_DEFAULT(1), double momentum FLAM_DEFAULT(0.1),
-    double eps FLAM_DEFAULT(1e-5));
+    const flam_instance_norm_options *options);
 
 /** Root mean square normalisation over the last dimensions, `x / sqrt(mean(x^2) + eps) * weight`.
  *
@@ -101,43 +120,52 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=rest") FLAM_TORCH("F")
  * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
  * - source: Zhang and Sennrich, 2019, arXiv 1910.07467.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32")
-    FLAM_TORCH("F torch") flam_tensor *flam_rms_norm(
+FLAM_AUTOCAST("cuda=f32")
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_rms_norm(
     const flam_tensor *input, const int64_t *normalized_shape, size_t n_normalized_shape,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const double *eps FLAM_DEFAULT(NULL));
+
+/** Options of `flam_local_response_norm`. */
+typedef struct flam_local_response_norm_options {
+  size_t struct_size; /**< sizeof(flam_local_response_norm_options) */
+  double alpha FLAM_DEFAULT(1e-4); /**< factor of the mean; default 1e-4 */
+  double beta FLAM_DEFAULT(0.75); /**< the power; default 0.75 */
+  double k FLAM_DEFAULT(1); /**< added to the mean; default 1 */
+} flam_local_response_norm_options;
 
 /** Divides each element by a power of the mean of squares of its neighbouring channels, `x / (k +
  * alpha mean(x^2))^beta`.
  *
  * - `input`: [n, c, ...] with at least three dimensions, floating point.
  * - `size`: how many channels count.
- * - `alpha`: factor of the mean; default 1e-4.
- * - `beta`: the power; default 0.75.
- * - `k`: added to the mean; default 1.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` below three dimensions.
  * - source: Krizhevsky, Sutskever and Hinton, 2012, NeurIPS.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("F") flam_tensor *flam_local_response_norm(const flam_tensor *input, int64_t size,
-                                                          double alpha FLAM_DEFAULT(1e-4),
-                                                          double beta FLAM_DEFAULT(0.75),
-                                                          double k FLAM_DEFAULT(1));
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_local_response_norm(
+    const flam_tensor *input, int64_t size, const flam_local_response_norm_options *options);
+
+/** Options of `flam_normalize`. */
+typedef struct flam_normalize_options {
+  size_t struct_size; /**< sizeof(flam_normalize_options) */
+  double p FLAM_DEFAULT(2); /**< exponent of the norm; default 2 */
+  const int64_t *dim FLAM_DEFAULT(1); /**< the dimensions of the norm; default 1 */
+  size_t n_dim;
+  double eps FLAM_DEFAULT(1e-12); /**< least divisor; default 1e-12 */
+} flam_normalize_options;
 
 /** Divides by the norm along a dimension, `x / max(norm, eps)`.
  *
  * - `input`: any shape; floating point.
- * - `p`: exponent of the norm; default 2.
- * - `dim`: the dimensions of the norm; default 1.
- * - `eps`: least divisor; default 1e-12.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_OUT
-    FLAM_TORCH("F") flam_tensor *flam_normalize(const flam_tensor *input, double p FLAM_DEFAULT(2),
-                                                const int64_t *dim FLAM_DEFAULT(1), size_t n_dim,
-                                                double eps FLAM_DEFAULT(1e-12));
+FLAM_TORCH("F")
+FLAM_API FLAM_OUT flam_tensor *flam_normalize(
+    const flam_tensor *input, const flam_normalize_options *options);
 
 #ifdef __cplusplus
 }

@@ -15,33 +15,36 @@ extern "C" {
  * - `input`: integral.
  * - `other`: integral; broadcasts with `input`.
  * - returns: the broadcast shape, the promoted dtype.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the
- *   promoted dtype is not integral.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the promoted
+ *   dtype is not integral.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_gcd(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_gcd(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Least common multiple, elementwise; with 0 it is 0.
  *
  * - `input`: integral.
  * - `other`: integral; broadcasts with `input`.
  * - returns: the broadcast shape, the promoted dtype.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the
- *   promoted dtype is not integral.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the promoted
+ *   dtype is not integral.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_lcm(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_lcm(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** The next number that the dtype has after `input` on the way to `other`.
  *
  * - `input`: floating point.
  * - `other`: broadcasts with `input`.
  * - returns: the broadcast shape, the promoted dtype; carries no gradient.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other
- *   dtypes; `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other dtypes;
+ *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_nextafter(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_nextafter(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Numbers as mantissas from one half up to 1 times powers of two; what is not finite and 0
  * have the exponent 0.
@@ -52,8 +55,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_frexp(
-    const flam_tensor *input, flam_tensor **out_mantissa, flam_tensor **out_exponent);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_status
+flam_frexp(const flam_tensor *input, flam_tensor **out_mantissa, flam_tensor **out_exponent);
 
 #ifdef __cplusplus
 }

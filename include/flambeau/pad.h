@@ -22,25 +22,29 @@ enum {
   FLAM_PADDING_CIRCULAR = 4
 };
 
+/** Options of `flam_pad`. */
+typedef struct flam_pad_options {
+  size_t struct_size; /**< sizeof(flam_pad_options) */
+  /** a constant; or the elements mirrored at the edge without it, the edge repeated, or those of
+   *  the other end; default constant. The last three pad the last 1, 2 or 3 of 2 to 5
+   *  dimensions. */
+  flam_padding mode FLAM_DEFAULT(FLAM_PADDING_CONSTANT);
+  const double *value FLAM_DEFAULT(NULL); /**< of the constant; default 0 */
+} flam_pad_options;
+
 /** Puts elements before and after a tensor along its last dimensions.
  *
  * - `input`: any shape and dtype.
  * - `pad`: elements before and after the last dimension, then the one before it, and so on;
  *   negative sizes cut off.
- * - `mode`: a constant; or the elements mirrored at the edge without it, the edge repeated, or
- *   those of the other end; default constant. The last three pad the last 1, 2 or 3 of 2 to 5
- *   dimensions.
- * - `value`: of the constant; default 0.
  * - returns: dtype of `input`, its sizes and the paddings added.
  * - errors: `FLAM_ERROR_SHAPE` where a size becomes negative or a mirror or circle is greater than
- *   the tensor; `FLAM_ERROR_INVALID_ARGUMENT` for an odd count, or a `value` with another mode
- *   than constant.
+ *   the tensor; `FLAM_ERROR_INVALID_ARGUMENT` for an odd count, or a `value` with another mode than
+ *   constant.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("F") flam_tensor *flam_pad(const flam_tensor *input, const int64_t *pad,
-                                          size_t n_pad,
-                                          flam_padding mode FLAM_DEFAULT(FLAM_PADDING_CONSTANT),
-                                          FLAM_NULLABLE const double *value FLAM_DEFAULT(NULL));
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_pad(
+    const flam_tensor *input, const int64_t *pad, size_t n_pad, const flam_pad_options *options);
 
 #ifdef __cplusplus
 }

@@ -25,30 +25,32 @@ typedef struct flam_plot flam_plot;
  * - returns: the chart.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_plot *flam_plot_new(
-    FLAM_NULLABLE const char *title FLAM_DEFAULT(NULL));
+FLAM_API flam_plot *flam_plot_new(FLAM_NULLABLE const char *title FLAM_DEFAULT(NULL));
 
 /** Gives back a count.
  *
  * - `plot`: the chart, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_plot_release(FLAM_NULLABLE flam_plot *plot);
+FLAM_API void flam_plot_release(FLAM_NULLABLE flam_plot *plot);
+
+/** Options of `flam_plot_panel`. */
+typedef struct flam_plot_panel_options {
+  size_t struct_size; /**< sizeof(flam_plot_panel_options) */
+  const char *x_label FLAM_DEFAULT(NULL); /**< what runs along the x axis; default: nothing */
+  /** written after each number of the y axis, such as " %"; default: nothing */
+  const char *unit FLAM_DEFAULT(NULL);
+  flam_bool log_y FLAM_DEFAULT(0); /**< whether the y axis is logarithmic; default false */
+} flam_plot_panel_options;
 
 /** Adds a panel on the right; what is drawn next is drawn there.
  *
  * - `plot`: the chart.
  * - `heading`: the panel's heading.
- * - `x_label`: what runs along the x axis; default: nothing.
- * - `unit`: written after each number of the y axis, such as " %"; default: nothing.
- * - `log_y`: whether the y axis is logarithmic; default false.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_plot_panel(flam_plot *plot, const char *heading,
-                    FLAM_NULLABLE const char *x_label FLAM_DEFAULT(NULL),
-                    FLAM_NULLABLE const char *unit FLAM_DEFAULT(NULL),
-                    flam_bool log_y FLAM_DEFAULT(0));
+FLAM_API flam_status
+flam_plot_panel(flam_plot *plot, const char *heading, const flam_plot_panel_options *options);
 
 /** Draws a curve. Where a value is not finite it is interrupted.
  *
@@ -57,10 +59,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status
  * - `y`: the values.
  * - `x`: where they are, as many; default: 1, 2, 3 and so on.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for no values, another number of `x`, values that are
- *   not positive on a logarithmic axis.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for no values, another number of `x`, values that are not
+ *   positive on a logarithmic axis.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_plot_line(
+FLAM_API flam_status flam_plot_line(
     flam_plot *plot, const char *name, const double *y, size_t n_y,
     FLAM_NULLABLE const double *x FLAM_DEFAULT(NULL), size_t n_x);
 
@@ -73,7 +75,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_plot_line(
  * - returns: `FLAM_OK`.
  * - errors: as `flam_plot_line`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_plot_points(
+FLAM_API flam_status flam_plot_points(
     flam_plot *plot, const char *name, const double *y, size_t n_y,
     FLAM_NULLABLE const double *x FLAM_DEFAULT(NULL), size_t n_x);
 
@@ -86,7 +88,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_plot_points(
  * - returns: `FLAM_OK`.
  * - errors: as `flam_plot_line`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_plot_bars(
+FLAM_API flam_status flam_plot_bars(
     flam_plot *plot, const char *name, const double *y, size_t n_y,
     FLAM_NULLABLE const double *x FLAM_DEFAULT(NULL), size_t n_x);
 
@@ -95,7 +97,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_plot_bars(
  * - `plot`: the chart.
  * - returns: the text, valid until this thread's next call of this function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_plot_svg(const flam_plot *plot);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_plot_svg(const flam_plot *plot);
 
 /** Writes the chart to a file.
  *
@@ -104,8 +107,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_plot_svg(const 
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_IO` with the system's reason.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_plot_write(const flam_plot *plot, const char *path);
+FLAM_API FLAM_BLOCKS flam_status flam_plot_write(const flam_plot *plot, const char *path);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* Elementwise functions of one operand.
  * namespace: ops
  *
- * Floating results are within 2 units in the last place of the exact value; half types are
- * computed in f32 and rounded once.
+ * Floating results are within 2 units in the last place of the exact value; half types are computed
+ * in f32 and rounded once.
  */
 #ifndef FLAMBEAU_POINTWISE_H
 #define FLAMBEAU_POINTWISE_H
@@ -19,8 +19,8 @@ extern "C" {
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.absolute Tensor.absolute") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_abs(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.absolute Tensor.absolute")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_abs(const flam_tensor *input);
 
 /** Negation elementwise; unsigned integers wrap around.
  *
@@ -28,8 +28,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.absolute Tensor.absolut
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.negative Tensor.negative") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_neg(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.negative Tensor.negative")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_neg(const flam_tensor *input);
 
 /** The tensor itself, as unary plus.
  *
@@ -37,8 +37,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.negative Tensor.negativ
  * - returns: `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_positive(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_positive(const flam_tensor *input);
 
 /** -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
  *
@@ -46,8 +46,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_positive(
  * - returns: shape and dtype of `input`.
  * - errors: none beyond those of every operation.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.sgn Tensor.sgn") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_sign(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.sgn Tensor.sgn")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sign(const flam_tensor *input);
 
 /** `e^x` elementwise.
  *
@@ -55,9 +55,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.sgn Tensor.sgn") FLAM_I
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_exp(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_exp(const flam_tensor *input);
 
 /** `2^x` elementwise.
  *
@@ -65,8 +65,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.exp2") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_exp2(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.special.exp2")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_exp2(const flam_tensor *input);
 
 /** `e^x - 1` elementwise, exact for small `x`.
  *
@@ -74,9 +74,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.exp2") FLAM_INP
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.expm1") FLAM_AUTOCAST("cuda=f32")
-    FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_expm1(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.special.expm1")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_expm1(const flam_tensor *input);
 
 /** Natural logarithm elementwise; -inf at 0, NaN below.
  *
@@ -84,9 +84,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.expm1") FLAM_AU
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_log(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_log(const flam_tensor *input);
 
 /** Logarithm to base 2 elementwise; -inf at 0, NaN below.
  *
@@ -94,9 +94,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_log2(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_log2(const flam_tensor *input);
 
 /** Logarithm to base 10 elementwise; -inf at 0, NaN below.
  *
@@ -104,9 +104,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_log10(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_log10(const flam_tensor *input);
 
 /** `log(1 + x)` elementwise, exact for small `x`.
  *
@@ -114,9 +114,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.log1p") FLAM_AUTOCAST("cuda=f32")
-    FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_log1p(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.special.log1p")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_log1p(const flam_tensor *input);
 
 /** Square root elementwise; NaN below 0.
  *
@@ -124,8 +124,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.log1p") FLAM_AU
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_sqrt(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sqrt(const flam_tensor *input);
 
 /** `1 / sqrt(x)` elementwise; inf at 0, NaN below.
  *
@@ -133,9 +133,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_rsqrt(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_rsqrt(const flam_tensor *input);
 
 /** `x * x` elementwise.
  *
@@ -143,9 +143,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape and dtype of `input`; int64 for bool.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32")
-    FLAM_INPLACE FLAM_OUT flam_tensor *flam_square(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_square(const flam_tensor *input);
 
 /** `1 / x` elementwise.
  *
@@ -153,8 +153,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32")
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_reciprocal(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_reciprocal(const flam_tensor *input);
 
 /** Sine elementwise, of radians.
  *
@@ -162,8 +163,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_sin(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sin(const flam_tensor *input);
 
 /** Cosine elementwise, of radians.
  *
@@ -171,8 +172,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_cos(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_cos(const flam_tensor *input);
 
 /** Tangent elementwise, of radians.
  *
@@ -180,9 +181,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_tan(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_tan(const flam_tensor *input);
 
 /** Arc sine elementwise, in radians. NaN outside [-1, 1].
  *
@@ -190,9 +191,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin")
-    FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_asin(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_asin(const flam_tensor *input);
 
 /** Arc cosine elementwise, in radians. NaN outside [-1, 1].
  *
@@ -200,9 +201,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin")
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccos Tensor.arccos")
-    FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_acos(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.arccos Tensor.arccos")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_acos(const flam_tensor *input);
 
 /** Arc tangent elementwise, in radians. In (-pi/2, pi/2).
  *
@@ -210,8 +211,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccos Tensor.arccos")
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan Tensor.arctan") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_atan(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.arctan Tensor.arctan")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_atan(const flam_tensor *input);
 
 /** Hyperbolic sine elementwise.
  *
@@ -219,9 +220,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan Tensor.arctan") 
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_sinh(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sinh(const flam_tensor *input);
 
 /** Hyperbolic cosine elementwise.
  *
@@ -229,9 +230,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_cosh(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=f32")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_cosh(const flam_tensor *input);
 
 /** Inverse hyperbolic sine, elementwise.
  *
@@ -239,8 +240,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsinh Tensor.arcsinh") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_asinh(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.arcsinh Tensor.arcsinh")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_asinh(const flam_tensor *input);
 
 /** Inverse hyperbolic cosine; NaN below 1, elementwise.
  *
@@ -248,8 +249,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsinh Tensor.arcsinh"
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccosh Tensor.arccosh") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_acosh(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.arccosh Tensor.arccosh")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_acosh(const flam_tensor *input);
 
 /** Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
  *
@@ -257,8 +258,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccosh Tensor.arccosh"
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctanh Tensor.arctanh") FLAM_INPLACE
-    FLAM_OUT flam_tensor *flam_atanh(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.arctanh Tensor.arctanh")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_atanh(const flam_tensor *input);
 
 /** Hyperbolic tangent elementwise.
  *
@@ -266,8 +267,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctanh Tensor.arctanh"
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F") FLAM_INPLACE FLAM_OUT flam_tensor *flam_tanh(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor F")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_tanh(const flam_tensor *input);
 
 /** Logistic function, `1 / (1 + e^-x)` elementwise.
  *
@@ -275,8 +276,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F") FLAM_INPLACE FLAM_OUT fla
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.expit") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_sigmoid(const flam_tensor *input);
+FLAM_TORCH("torch Tensor F torch.special.expit")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sigmoid(const flam_tensor *input);
 
 /** Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
  *
@@ -284,8 +285,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.expit") FLAM_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erf") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_erf(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.special.erf")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_erf(const flam_tensor *input);
 
 /** Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
  *
@@ -293,8 +294,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erf") FLAM_INPL
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erfc") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_erfc(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.special.erfc")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_erfc(const flam_tensor *input);
 
 /** Greatest integer not above each element; integers stay as they are. Its gradient is 0.
  *
@@ -302,8 +303,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erfc") FLAM_INP
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor(const flam_tensor *input);
 
 /** Least integer not below each element; integers stay as they are. Its gradient is 0.
  *
@@ -311,8 +312,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_ceil(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ceil(const flam_tensor *input);
 
 /** Integer part of each element; integers stay as they are. Its gradient is 0.
  *
@@ -320,8 +321,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.fix Tensor.fix") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_trunc(const flam_tensor *input);
+FLAM_TORCH("torch Tensor torch.fix Tensor.fix")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_trunc(const flam_tensor *input);
 
 /** Nearest value with a number of decimals, halves to even. Its gradient is 0.
  *
@@ -330,9 +331,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.fix Tensor.fix") FLAM_I
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.round") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_round(const flam_tensor *input,
-        FLAM_KEYWORD int64_t decimals FLAM_DEFAULT(0));
+FLAM_TORCH("torch Tensor torch.special.round")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_round(
+    const flam_tensor *input, FLAM_KEYWORD int64_t decimals FLAM_DEFAULT(0));
 
 /** `x - trunc(x)` elementwise.
  *
@@ -340,8 +341,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.round") FLAM_IN
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_frac(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_frac(const flam_tensor *input);
 
 /** Whether each element is NaN.
  *
@@ -349,8 +350,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: bool, shape of `input`.
  * - errors: none beyond those of every operation.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isnan(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_isnan(const flam_tensor *input);
 
 /** Whether each element is infinite.
  *
@@ -358,8 +359,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isnan(
  * - returns: bool, shape of `input`.
  * - errors: none beyond those of every operation.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isinf(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_isinf(const flam_tensor *input);
 
 /** Whether each element is neither infinite nor NaN.
  *
@@ -367,8 +368,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isinf(
  * - returns: bool, shape of `input`.
  * - errors: none beyond those of every operation.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isfinite(
-    const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_isfinite(const flam_tensor *input);
 
 /** Whether each element is 0.
  *
@@ -376,8 +377,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isfinite(
  * - returns: bool, shape of `input`.
  * - errors: none beyond those of every operation.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_logical_not(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_logical_not(const flam_tensor *input);
 
 /** Bits of each element inverted; of bool the negation.
  *
@@ -385,8 +386,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_bitwise_not(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_not(const flam_tensor *input);
 
 #ifdef __cplusplus
 }

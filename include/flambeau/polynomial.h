@@ -19,8 +19,9 @@ extern "C" {
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.chebyshev_polynomial_t") FLAM_OUT
-    flam_tensor *flam_chebyshev_polynomial_t(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.chebyshev_polynomial_t")
+FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_t(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
  *
@@ -31,8 +32,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.chebyshev_polynomial_t") FLA
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.chebyshev_polynomial_u") FLAM_OUT
-    flam_tensor *flam_chebyshev_polynomial_u(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.chebyshev_polynomial_u")
+FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_u(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
  *
@@ -43,8 +45,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.chebyshev_polynomial_u") FLA
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.chebyshev_polynomial_v") FLAM_OUT
-    flam_tensor *flam_chebyshev_polynomial_v(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.chebyshev_polynomial_v")
+FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_v(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
  *
@@ -55,8 +58,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.chebyshev_polynomial_v") FLA
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.chebyshev_polynomial_w") FLAM_OUT
-    flam_tensor *flam_chebyshev_polynomial_w(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.chebyshev_polynomial_w")
+FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_w(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
  *
@@ -67,8 +71,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.chebyshev_polynomial_w") FLA
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_t") FLAM_OUT
-    flam_tensor *flam_shifted_chebyshev_polynomial_t(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_t")
+FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_t(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
  *
@@ -79,8 +84,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.shifted_chebyshev_polynomial
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_u") FLAM_OUT
-    flam_tensor *flam_shifted_chebyshev_polynomial_u(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_u")
+FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_u(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
  *
@@ -91,8 +97,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.shifted_chebyshev_polynomial
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_v") FLAM_OUT
-    flam_tensor *flam_shifted_chebyshev_polynomial_v(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_v")
+FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_v(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
  *
@@ -103,8 +110,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.shifted_chebyshev_polynomial
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_w") FLAM_OUT
-    flam_tensor *flam_shifted_chebyshev_polynomial_w(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_w")
+FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_w(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Hermite polynomials of physics, of degree `n`; 0 for a negative one.
  *
@@ -115,8 +123,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.shifted_chebyshev_polynomial
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.hermite_polynomial_h") FLAM_OUT
-    flam_tensor *flam_hermite_polynomial_h(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.hermite_polynomial_h")
+FLAM_API FLAM_OUT flam_tensor *flam_hermite_polynomial_h(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
  *
@@ -127,8 +136,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.hermite_polynomial_h") FLAM_
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.hermite_polynomial_he") FLAM_OUT
-    flam_tensor *flam_hermite_polynomial_he(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.hermite_polynomial_he")
+FLAM_API FLAM_OUT flam_tensor *flam_hermite_polynomial_he(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Laguerre polynomials, of degree `n`; 0 for a negative one.
  *
@@ -139,8 +149,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.hermite_polynomial_he") FLAM
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.laguerre_polynomial_l") FLAM_OUT
-    flam_tensor *flam_laguerre_polynomial_l(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.laguerre_polynomial_l")
+FLAM_API FLAM_OUT flam_tensor *flam_laguerre_polynomial_l(
+    const flam_tensor *x, const flam_tensor *n);
 
 /** Legendre polynomials, of degree `n`; 0 for a negative one.
  *
@@ -151,8 +162,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.laguerre_polynomial_l") FLAM
  *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
  * - source: Abramowitz and Stegun, 1964, 22.7.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.legendre_polynomial_p") FLAM_OUT
-    flam_tensor *flam_legendre_polynomial_p(const flam_tensor *x, const flam_tensor *n);
+FLAM_TORCH("torch.special.legendre_polynomial_p")
+FLAM_API FLAM_OUT flam_tensor *flam_legendre_polynomial_p(
+    const flam_tensor *x, const flam_tensor *n);
 
 #ifdef __cplusplus
 }

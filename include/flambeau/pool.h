@@ -12,42 +12,59 @@
 extern "C" {
 #endif
 
+/** Options of max pooling. */
+typedef struct flam_max_pool_options {
+  size_t struct_size; /**< sizeof(flam_max_pool_options) */
+  const int64_t *stride FLAM_DEFAULT(NULL); /**< distance of the windows; default: `kernel_size` */
+  size_t n_stride;
+  /** added at both ends, at most half the window, never the greatest; default 0 */
+  const int64_t *padding FLAM_DEFAULT(0);
+  size_t n_padding;
+  const int64_t *dilation FLAM_DEFAULT(1); /**< distance of the window's elements; default 1 */
+  size_t n_dilation;
+  /** whether windows that reach over the end count; default false */
+  flam_bool ceil_mode FLAM_DEFAULT(0);
+} flam_max_pool_options;
+
 /** Greatest element of each window. NaN counts as the greatest.
  *
  * - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - returns: [n, c, h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_max_pool2d(
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_max_pool2d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation,
-    flam_bool ceil_mode FLAM_DEFAULT(0));
+    const flam_max_pool_options *options);
+
+/** Options of `flam_avg_pool2d` and `flam_avg_pool3d`. */
+typedef struct flam_avg_pool_options {
+  size_t struct_size; /**< sizeof(flam_avg_pool_options) */
+  const int64_t *stride FLAM_DEFAULT(NULL); /**< distance of the windows; default: `kernel_size` */
+  size_t n_stride;
+  /** zeros added at both ends, at most half the window; default 0 */
+  const int64_t *padding FLAM_DEFAULT(0);
+  size_t n_padding;
+  /** whether windows that reach over the end count; default false */
+  flam_bool ceil_mode FLAM_DEFAULT(0);
+  /** whether padding counts as elements; default true (1) */
+  flam_bool count_include_pad FLAM_DEFAULT(1);
+  /** what to divide by, not 0; default: the number of elements */
+  const int64_t *divisor_override FLAM_DEFAULT(NULL);
+} flam_avg_pool_options;
 
 /** Mean of each window.
  *
  * - `input`: [n, c, h, w] or [c, h, w], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: zeros added at both ends, at most half the window; default 0.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
- * - `count_include_pad`: whether padding counts as elements; default true (1).
- * - `divisor_override`: what to divide by, not 0; default: the number of elements.
  * - returns: [n, c, h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_avg_pool2d(
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_avg_pool2d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding, flam_bool ceil_mode FLAM_DEFAULT(0),
-    flam_bool count_include_pad FLAM_DEFAULT(1),
-    FLAM_NULLABLE const int64_t *divisor_override FLAM_DEFAULT(NULL));
+    const flam_avg_pool_options *options);
 
 /** Means of windows that are sized so that the result has a given size.
  *
@@ -56,67 +73,61 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_avg_pool2d(
  * - returns: [n, c, h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("F") flam_tensor *flam_adaptive_avg_pool2d(const flam_tensor *input,
-                                                          const int64_t *output_size,
-                                                          size_t n_output_size);
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_adaptive_avg_pool2d(
+    const flam_tensor *input, const int64_t *output_size, size_t n_output_size);
 
 /** Greatest element of each window. NaN counts as the greatest.
  *
  * - `input`: [n, c, l] or [c, l], any dtype but bool.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - returns: [n, c, l'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_max_pool1d(
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_max_pool1d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation,
-    flam_bool ceil_mode FLAM_DEFAULT(0));
+    const flam_max_pool_options *options);
 
 /** Greatest element of each window, and where it is.
  *
  * - `input`: [n, c, l] or [c, l], any dtype but bool.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_status
-    flam_max_pool1d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
-                                 size_t n_kernel_size,
-                                 FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
-                                 size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
-                                 size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
-                                 size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0),
-                                 flam_tensor ** out_values, flam_tensor ** out_indices);
+FLAM_TORCH("F torch")
+FLAM_API flam_status flam_max_pool1d_with_indices(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    flam_tensor **out_values, flam_tensor **out_indices, const flam_max_pool_options *options);
+
+/** Options of `flam_avg_pool1d`. */
+typedef struct flam_avg_pool1d_options {
+  size_t struct_size; /**< sizeof(flam_avg_pool1d_options) */
+  const int64_t *stride FLAM_DEFAULT(NULL); /**< distance of the windows; default: `kernel_size` */
+  size_t n_stride;
+  /** zeros added at both ends, at most half the window; default 0 */
+  const int64_t *padding FLAM_DEFAULT(0);
+  size_t n_padding;
+  /** whether windows that reach over the end count; default false */
+  flam_bool ceil_mode FLAM_DEFAULT(0);
+  /** whether padding counts as elements; default true (1) */
+  flam_bool count_include_pad FLAM_DEFAULT(1);
+} flam_avg_pool1d_options;
 
 /** Mean of each window.
  *
  * - `input`: [n, c, l] or [c, l], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: zeros added at both ends, at most half the window; default 0.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
- * - `count_include_pad`: whether padding counts as elements; default true (1).
  * - returns: [n, c, l'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_avg_pool1d(
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_avg_pool1d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding, flam_bool ceil_mode FLAM_DEFAULT(0),
-    flam_bool count_include_pad FLAM_DEFAULT(1));
+    const flam_avg_pool1d_options *options);
 
 /** Means of windows that are sized so that the result has a given size.
  *
@@ -125,10 +136,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_avg_pool1d(
  * - returns: [n, c, l'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("F torch") flam_tensor *flam_adaptive_avg_pool1d(const flam_tensor *input,
-                                                                const int64_t *output_size,
-                                                                size_t n_output_size);
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_adaptive_avg_pool1d(
+    const flam_tensor *input, const int64_t *output_size, size_t n_output_size);
 
 /** Greatest elements of windows that are sized so that the result has a given size, and where they
  * are.
@@ -140,11 +150,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("F.adaptive_max_pool1d_with_indices torch.adaptive_max_pool1d") flam_status
-    flam_adaptive_max_pool1d(const flam_tensor *input, const int64_t *output_size,
-                             size_t n_output_size, flam_tensor ** out_values,
-                             flam_tensor ** out_indices);
+FLAM_TORCH("F.adaptive_max_pool1d_with_indices torch.adaptive_max_pool1d")
+FLAM_API flam_status flam_adaptive_max_pool1d(
+    const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
+    flam_tensor **out_values, flam_tensor **out_indices);
 
 /** Puts elements back where a maximum pooling found them; 0 elsewhere.
  *
@@ -155,10 +164,18 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
  *   plane.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_max_unpool1d(const flam_tensor *input,
-                                                         const flam_tensor *indices,
-                                                         const int64_t *output_size,
-                                                         size_t n_output_size);
+FLAM_API flam_tensor *flam_max_unpool1d(
+    const flam_tensor *input, const flam_tensor *indices, const int64_t *output_size,
+    size_t n_output_size);
+
+/** Options of `flam_lp_pool1d`, `flam_lp_pool2d` and `flam_lp_pool3d`. */
+typedef struct flam_lp_pool_options {
+  size_t struct_size; /**< sizeof(flam_lp_pool_options) */
+  const int64_t *stride FLAM_DEFAULT(NULL); /**< distance of the windows; default: `kernel_size` */
+  size_t n_stride;
+  /** whether windows that reach over the end count; default false */
+  flam_bool ceil_mode FLAM_DEFAULT(0);
+} flam_lp_pool_options;
 
 /** Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
  * signs, and below 0 it counts as 0.
@@ -166,37 +183,27 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_max_unpool1d(const flam_tensor *inpu
  * - `input`: [n, c, l] or [c, l], floating point.
  * - `norm_type`: p, not 0.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - returns: [n, c, l'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool1d(
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_lp_pool1d(
     const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    flam_bool ceil_mode FLAM_DEFAULT(0));
+    const flam_lp_pool_options *options);
 
 /** Greatest element of each window, and where it is.
  *
  * - `input`: [n, c, h, w] or [c, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_status
-    flam_max_pool2d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
-                                 size_t n_kernel_size,
-                                 FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
-                                 size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
-                                 size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
-                                 size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0),
-                                 flam_tensor ** out_values, flam_tensor ** out_indices);
+FLAM_TORCH("F")
+FLAM_API flam_status flam_max_pool2d_with_indices(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    flam_tensor **out_values, flam_tensor **out_indices, const flam_max_pool_options *options);
 
 /** Greatest elements of windows that are sized so that the result has a given size, and where they
  * are.
@@ -208,10 +215,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_status
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F.adaptive_max_pool2d_with_indices") flam_status
-    flam_adaptive_max_pool2d(const flam_tensor *input, const int64_t *output_size,
-                             size_t n_output_size, flam_tensor ** out_values,
-                             flam_tensor ** out_indices);
+FLAM_TORCH("F.adaptive_max_pool2d_with_indices")
+FLAM_API flam_status flam_adaptive_max_pool2d(
+    const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
+    flam_tensor **out_values, flam_tensor **out_indices);
 
 /** Puts elements back where a maximum pooling found them; 0 elsewhere.
  *
@@ -222,11 +229,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F.adaptive_max_pool2d_with_indices") flam_
  * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
  *   plane.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_AUTOCAST("cpu=f32") flam_tensor *flam_max_unpool2d(const flam_tensor *input,
-                                                            const flam_tensor *indices,
-                                                            const int64_t *output_size,
-                                                            size_t n_output_size);
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API flam_tensor *flam_max_unpool2d(
+    const flam_tensor *input, const flam_tensor *indices, const int64_t *output_size,
+    size_t n_output_size);
 
 /** Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
  * signs, and below 0 it counts as 0.
@@ -234,75 +240,53 @@ FLAM_API FLAM_SINCE(0, 1)
  * - `input`: [n, c, h, w] or [c, h, w], floating point.
  * - `norm_type`: p, not 0.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - returns: [n, c, h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool2d(
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_lp_pool2d(
     const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    flam_bool ceil_mode FLAM_DEFAULT(0));
+    const flam_lp_pool_options *options);
 
 /** Greatest element of each window. NaN counts as the greatest.
  *
  * - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") FLAM_TORCH("F torch")
-    flam_tensor *flam_max_pool3d(const flam_tensor *input, const int64_t *kernel_size,
-                                 size_t n_kernel_size,
-                                 FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
-                                 size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
-                                 size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
-                                 size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0));
+FLAM_AUTOCAST("cpu=f32")
+FLAM_TORCH("F torch")
+FLAM_API flam_tensor *flam_max_pool3d(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    const flam_max_pool_options *options);
 
 /** Greatest element of each window, and where it is.
  *
  * - `input`: [n, c, d, h, w] or [c, d, h, w], any dtype but bool.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
- * - `dilation`: distance of the window's elements; default 1.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - `out_values`: the greatest elements.
  * - `out_indices`: where they are in their plane, int64.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_status
-    flam_max_pool3d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
-                                 size_t n_kernel_size,
-                                 FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
-                                 size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
-                                 size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
-                                 size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0),
-                                 flam_tensor ** out_values, flam_tensor ** out_indices);
+FLAM_TORCH("F")
+FLAM_API flam_status flam_max_pool3d_with_indices(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    flam_tensor **out_values, flam_tensor **out_indices, const flam_max_pool_options *options);
 
 /** Mean of each window.
  *
  * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64, whose means are truncated.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `padding`: zeros added at both ends, at most half the window; default 0.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
- * - `count_include_pad`: whether padding counts as elements; default true (1).
- * - `divisor_override`: what to divide by, not 0; default: the number of elements.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") FLAM_TORCH("F") flam_tensor *flam_avg_pool3d(
+FLAM_AUTOCAST("cpu=f32")
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_avg_pool3d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding, flam_bool ceil_mode FLAM_DEFAULT(0),
-    flam_bool count_include_pad FLAM_DEFAULT(1),
-    FLAM_NULLABLE const int64_t *divisor_override FLAM_DEFAULT(NULL));
+    const flam_avg_pool_options *options);
 
 /** Means of windows that are sized so that the result has a given size.
  *
@@ -311,10 +295,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") FLAM_TORCH("F") flam_tensor *
  * - returns: [n, c, d', h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32")
-    FLAM_TORCH("F") flam_tensor *flam_adaptive_avg_pool3d(const flam_tensor *input,
-                                                          const int64_t *output_size,
-                                                          size_t n_output_size);
+FLAM_AUTOCAST("cpu=f32")
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_adaptive_avg_pool3d(
+    const flam_tensor *input, const int64_t *output_size, size_t n_output_size);
 
 /** Greatest elements of windows that are sized so that the result has a given size, and where they
  * are.
@@ -326,11 +310,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32")
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32")
-    FLAM_TORCH("F.adaptive_max_pool3d_with_indices") flam_status
-    flam_adaptive_max_pool3d(const flam_tensor *input, const int64_t *output_size,
-                             size_t n_output_size, flam_tensor ** out_values,
-                             flam_tensor ** out_indices);
+FLAM_AUTOCAST("cpu=f32")
+FLAM_TORCH("F.adaptive_max_pool3d_with_indices")
+FLAM_API flam_status flam_adaptive_max_pool3d(
+    const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
+    flam_tensor **out_values, flam_tensor **out_indices);
 
 /** Puts elements back where a maximum pooling found them; 0 elsewhere.
  *
@@ -341,11 +325,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32")
  * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
  *   plane.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_AUTOCAST("cpu=f32") flam_tensor *flam_max_unpool3d(const flam_tensor *input,
-                                                            const flam_tensor *indices,
-                                                            const int64_t *output_size,
-                                                            size_t n_output_size);
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API flam_tensor *flam_max_unpool3d(
+    const flam_tensor *input, const flam_tensor *indices, const int64_t *output_size,
+    size_t n_output_size);
 
 /** Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
  * signs, and below 0 it counts as 0.
@@ -353,15 +336,13 @@ FLAM_API FLAM_SINCE(0, 1)
  * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
  * - `norm_type`: p, not 0.
  * - `kernel_size`: size of the window.
- * - `stride`: distance of the windows; default: `kernel_size`.
- * - `ceil_mode`: whether windows that reach over the end count; default false.
  * - returns: [n, c, d', h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool3d(
+FLAM_TORCH("F")
+FLAM_API flam_tensor *flam_lp_pool3d(
     const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    flam_bool ceil_mode FLAM_DEFAULT(0));
+    const flam_lp_pool_options *options);
 
 /** Greatest elements of windows at drawn steps, and where they are: the result has any size.
  *
@@ -375,7 +356,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool3d(
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  * - source: Graham, 2014, arXiv 1412.6071.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") flam_status flam_fractional_max_pool2d(
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API flam_status flam_fractional_max_pool2d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const int64_t *output_size, size_t n_output_size,
     FLAM_NULLABLE const flam_tensor *random_samples FLAM_DEFAULT(NULL), flam_tensor **out_values,
@@ -394,7 +376,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") flam_status flam_fractional_m
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  * - source: Graham, 2014, arXiv 1412.6071.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") flam_status flam_fractional_max_pool3d(
+FLAM_AUTOCAST("cpu=f32")
+FLAM_API flam_status flam_fractional_max_pool3d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const int64_t *output_size, size_t n_output_size,
     FLAM_NULLABLE const flam_tensor *random_samples FLAM_DEFAULT(NULL), flam_tensor **out_values,

@@ -16,8 +16,8 @@ extern "C" {
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.ndtr") FLAM_OUT
-    flam_tensor *flam_ndtr(const flam_tensor *input);
+FLAM_TORCH("torch.special.ndtr")
+FLAM_API FLAM_OUT flam_tensor *flam_ndtr(const flam_tensor *input);
 
 /** Inverse of `flam_ndtr`: the standard normal quantile; NaN outside [0, 1].
  *
@@ -25,8 +25,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.ndtr") FLAM_OUT
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.ndtri") FLAM_OUT
-    flam_tensor *flam_ndtri(const flam_tensor *input);
+FLAM_TORCH("torch.special.ndtri")
+FLAM_API FLAM_OUT flam_tensor *flam_ndtri(const flam_tensor *input);
 
 /** Logarithm of `flam_ndtr`, also where that is too small to be told from 0.
  *
@@ -34,8 +34,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.ndtri") FLAM_OUT
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.log_ndtr") FLAM_OUT
-    flam_tensor *flam_log_ndtr(const flam_tensor *input);
+FLAM_TORCH("torch.special.log_ndtr")
+FLAM_API FLAM_OUT flam_tensor *flam_log_ndtr(const flam_tensor *input);
 
 /** `exp(x^2) erfc(x)` elementwise, which does not vanish.
  *
@@ -43,8 +43,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.log_ndtr") FLAM_OUT
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.erfcx") FLAM_OUT
-    flam_tensor *flam_erfcx(const flam_tensor *input);
+FLAM_TORCH("torch.special.erfcx")
+FLAM_API FLAM_OUT flam_tensor *flam_erfcx(const flam_tensor *input);
 
 /** `-x log(x)` elementwise, 0 at 0, -infinity below.
  *
@@ -52,8 +52,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.erfcx") FLAM_OUT
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.entr") FLAM_OUT
-    flam_tensor *flam_entr(const flam_tensor *input);
+FLAM_TORCH("torch.special.entr")
+FLAM_API FLAM_OUT flam_tensor *flam_entr(const flam_tensor *input);
 
 /** `x log(1 + y)` elementwise, 0 where `x` is 0 and `y` is a number.
  *
@@ -62,8 +62,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.entr") FLAM_OUT
  * - returns: the broadcast shape; floating point.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.xlog1py") FLAM_AUTOCAST("cuda=rest") FLAM_OUT
-    flam_tensor *flam_xlog1py(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch.special.xlog1py")
+FLAM_AUTOCAST("cuda=rest")
+FLAM_API FLAM_OUT flam_tensor *flam_xlog1py(const flam_tensor *input, const flam_tensor *other);
 
 /** Hurwitz's zeta function, the sum of `(other + k)^-input` over all k from 0.
  *
@@ -73,8 +74,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.xlog1py") FLAM_AUTOCAST("cud
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Abramowitz and Stegun, 1964, 23.2.9.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.zeta") FLAM_OUT
-    flam_tensor *flam_zeta(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch.special.zeta")
+FLAM_API FLAM_OUT flam_tensor *flam_zeta(const flam_tensor *input, const flam_tensor *other);
 
 /** Regularized lower incomplete gamma function: how much of a gamma distribution lies below.
  *
@@ -84,8 +85,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.special.zeta") FLAM_OUT
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammainc") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_igamma(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.special.gammainc")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_igamma(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Regularized upper incomplete gamma function: how much of a gamma distribution lies above.
  *
@@ -95,8 +97,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammainc") FLAM
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Abramowitz and Stegun, 1964, 6.5.29 and 6.5.31.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammaincc") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_igammac(const flam_tensor *input, const flam_tensor *other);
+FLAM_TORCH("torch Tensor torch.special.gammaincc")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_igammac(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Logarithm of the multivariate gamma function of dimension `p`.
  *
@@ -105,9 +108,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.gammaincc") FLA
  * - returns: shape of `input`; its dtype, the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `p` is less than 1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.multigammaln")
-    FLAM_AUTOCAST("cuda=rest") FLAM_INPLACE FLAM_OUT flam_tensor *flam_mvlgamma(
-        const flam_tensor *input, int64_t p);
+FLAM_TORCH("torch Tensor torch.special.multigammaln")
+FLAM_AUTOCAST("cuda=rest")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_mvlgamma(const flam_tensor *input, int64_t p);
 
 #ifdef __cplusplus
 }

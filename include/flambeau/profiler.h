@@ -14,35 +14,27 @@
 extern "C" {
 #endif
 
-/** What a profiler records; set up by `flam_profiler_options_init`. */
+/** What a profiler records. */
 typedef struct flam_profiler_options {
-  size_t struct_size;       /* sizeof(flam_profiler_options) */
-  flam_bool record_shapes;  /* dtypes and shapes of operands; default false */
-  flam_bool profile_memory; /* what is allocated and freed; default false */
-  flam_bool with_modules;   /* calls of modules as ranges of their own; default false */
-  flam_bool device_time;    /* events around every op on a device; default true */
+  size_t struct_size; /**< sizeof(flam_profiler_options) */
+  flam_bool record_shapes FLAM_DEFAULT(0); /**< dtypes and shapes of operands; default false */
+  flam_bool profile_memory FLAM_DEFAULT(0); /**< what is allocated and freed; default false */
+  flam_bool with_modules FLAM_DEFAULT(0); /**< calls of modules as ranges; default false */
+  flam_bool device_time FLAM_DEFAULT(1); /**< events around every op on a device; default true */
 } flam_profiler_options;
-
-/** Sets every option to its default.
- *
- * - `options`: the struct to set up; `struct_size` included.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_profiler_options_init(flam_profiler_options *options);
 
 /** Starts to record, on all threads.
  *
- * - `options`: what to record; default: those of `flam_profiler_options_init`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where a profiler is running already.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_profiler_start(
-    FLAM_NULLABLE const flam_profiler_options *options FLAM_DEFAULT(NULL));
+FLAM_API flam_status flam_profiler_start(const flam_profiler_options *options);
 
 /** Whether a profiler is running.
  *
  * - returns: whether it is.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_profiler_is_running(void);
+FLAM_API flam_bool flam_profiler_is_running(void);
 
 /** Stops recording, and waits until the devices have done what was recorded. What is open still
  * ends now.
@@ -50,60 +42,72 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_profiler_is_running(void);
  * - returns: what was recorded.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where no profiler is running.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_profile *flam_profiler_stop(void);
+FLAM_API FLAM_BLOCKS flam_profile *flam_profiler_stop(void);
 
 /** Opens a named range on this thread: ops until its end are inside it.
  *
  * - `name`: any text; kept.
  * - returns: the range, for `flam_range_end`; 0 where no profiler is running.
  */
-FLAM_API FLAM_SINCE(0, 1) uint64_t flam_range_begin(const char *name);
+FLAM_API uint64_t flam_range_begin(const char *name);
 
-/** Ends a named range, and those opened inside it that are open still. A range of another thread
- * or of an earlier profiler, and 0, are ignored.
+/** Ends a named range, and those opened inside it that are open still. A range of another thread or
+ * of an earlier profiler, and 0, are ignored.
  *
  * - `range`: what `flam_range_begin` returned.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_range_end(uint64_t range);
+FLAM_API void flam_range_end(uint64_t range);
 
 /** Gives back a count.
  *
  * - `profile`: the profile, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_profile_release(FLAM_NULLABLE flam_profile *profile);
+FLAM_API void flam_profile_release(FLAM_NULLABLE flam_profile *profile);
+
+/** Options of `flam_profile_table`. */
+typedef struct flam_profile_table_options {
+  size_t struct_size; /**< sizeof(flam_profile_table_options) */
+  /** a column by its name in PyTorch, such as "self_cpu_time_total", "cuda_time_total", */
+  const char *sort_by FLAM_DEFAULT(NULL);
+  int64_t row_limit FLAM_DEFAULT(100); /**< how many rows; negative: all; default 100 */
+  /** whether operands of other shapes are another row; default false */
+  flam_bool by_shape FLAM_DEFAULT(0);
+  /** whether another module's op is another row; default false */
+  flam_bool by_module FLAM_DEFAULT(0);
+} flam_profile_table_options;
 
 /** The averages as a table, a row per name: times of the host, and of devices and memory where
  * there are any, for an op alone ("Self") and with what ran inside it.
  *
  * - `profile`: the profile.
- * - `sort_by`: a column by its name in PyTorch, such as "self_cpu_time_total", "cuda_time_total",
  *  "cpu_memory_usage", "count", or "name", "shapes", "module"; default: the op's own host time.
- * - `row_limit`: how many rows; negative: all; default 100.
- * - `by_shape`: whether operands of other shapes are another row; default false.
- * - `by_module`: whether another module's op is another row; default false.
  * - `out_text`: the table; valid until this thread's next call of this function.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a column that does not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_profile_table(const flam_profile *profile,
-                       FLAM_NULLABLE const char *sort_by FLAM_DEFAULT(NULL),
-                       int64_t row_limit FLAM_DEFAULT(100), flam_bool by_shape FLAM_DEFAULT(0),
-                       flam_bool by_module FLAM_DEFAULT(0), const char **out_text);
+FLAM_API flam_status flam_profile_table(
+    const flam_profile *profile, const char **out_text, const flam_profile_table_options *options);
+
+/** Options of `flam_profile_averages`. */
+typedef struct flam_profile_averages_options {
+  size_t struct_size; /**< sizeof(flam_profile_averages_options) */
+  /** whether operands of other shapes are another entry; default false */
+  flam_bool by_shape FLAM_DEFAULT(0);
+  /** whether another module's op is another entry; default false */
+  flam_bool by_module FLAM_DEFAULT(0);
+} flam_profile_averages_options;
 
 /** The averages as data.
  *
  * - `profile`: the profile.
- * - `by_shape`: whether operands of other shapes are another entry; default false.
- * - `by_module`: whether another module's op is another entry; default false.
  * - returns: a JSON list of objects with `name`, `kind` ("op", "backward", "range"), `count`,
- *  `shapes`, `module`, times in microseconds (`host_us`, `device_us`) and bytes (`host_bytes`,
- *  `device_bytes`), each `self` and `total`; largest own host time first. Valid until this
- *  thread's next call of this function.
+ *   `shapes`, `module`, times in microseconds (`host_us`, `device_us`) and bytes (`host_bytes`,
+ *   `device_bytes`), each `self` and `total`; largest own host time first. Valid until this
+ *   thread's next call of this function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_profile_averages(
-    const flam_profile *profile, flam_bool by_shape FLAM_DEFAULT(0),
-    flam_bool by_module FLAM_DEFAULT(0));
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_profile_averages(
+    const flam_profile *profile, const flam_profile_averages_options *options);
 
 /** Every event as data: per thread in the order in which they began, an event before what ran
  * inside it.
@@ -114,8 +118,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_profile_average
  *  the number that a forward op and its gradient share (`sequence`). Valid until this thread's
  *  next call of this function.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_profile_events(
-    const flam_profile *profile);
+FLAM_BORROWED(thread)
+FLAM_API const char *flam_profile_events(const flam_profile *profile);
 
 /** Writes the events as a trace for Chrome (chrome://tracing) or Perfetto (ui.perfetto.dev).
  *
@@ -124,8 +128,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_profile_events(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_IO` with the system's reason.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_profile_export_trace(const flam_profile *profile, const char *path);
+FLAM_API FLAM_BLOCKS flam_status
+flam_profile_export_trace(const flam_profile *profile, const char *path);
 
 #ifdef __cplusplus
 }

@@ -1,150 +1,168 @@
-/* Random numbers. All come from Philox4x32-10, keyed by a generator's seed and offset, so that
- * they depend neither on the number of threads nor on the device's schedule.
+/* Random numbers. All come from Philox4x32-10, keyed by a generator's seed and offset, so that they
+ * depend neither on the number of threads nor on the device's schedule.
  * namespace: ops
  */
 #ifndef FLAMBEAU_RANDOM_H
 #define FLAMBEAU_RANDOM_H
 
 #include "flambeau/common.h"
+#include "flambeau/creation.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/** Options of new tensors that are drawn. */
+typedef struct flam_random_options {
+  size_t struct_size; /**< sizeof(flam_random_options) */
+  /** where the numbers come from; default: the default generator of the device */
+  flam_generator *generator FLAM_DEFAULT(NULL);
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE); /**< of the result; default: the default dtype */
+  flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
+  /** whether autograd records operations on it; default false */
+  flam_bool requires_grad FLAM_DEFAULT(0);
+} flam_random_options;
+
 /** Uniform numbers from 0, inclusive, to 1, exclusive.
  *
  * - `size`: the shape.
- * - `generator`: where the numbers come from; default: the default generator of the device.
- * - `dtype`: of the result; default: the default dtype.
- * - `device`: of the result; default: the default device.
- * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a contiguous tensor.
  * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not
  *   floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rand(
-    FLAM_VARIADIC const int64_t *size, size_t n_size,
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
-    flam_bool requires_grad FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_rand(
+    const int64_t *size FLAM_VARIADIC, size_t n_size,
+    const flam_random_options *options FLAM_KEYWORD);
 
 /** Normal numbers with mean 0 and standard deviation 1.
  *
  * - `size`: the shape.
- * - `generator`: where the numbers come from; default: the default generator of the device.
- * - `dtype`: of the result; default: the default dtype.
- * - `device`: of the result; default: the default device.
- * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a contiguous tensor.
  * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not
  *   floating point.
  * - source: Box and Muller, 1958, doi 10.1214/aoms/1177706645.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randn(
-    FLAM_VARIADIC const int64_t *size, size_t n_size,
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
-    flam_bool requires_grad FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_randn(
+    const int64_t *size FLAM_VARIADIC, size_t n_size,
+    const flam_random_options *options FLAM_KEYWORD);
+
+/** Options of `flam_randint` and `flam_randperm`. */
+typedef struct flam_randint_options {
+  size_t struct_size; /**< sizeof(flam_randint_options) */
+  /** where the numbers come from; default: the default generator of the device */
+  flam_generator *generator FLAM_DEFAULT(NULL);
+  flam_dtype dtype FLAM_DEFAULT(FLAM_I64); /**< of the result; default: i64 */
+  flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
+  /** whether autograd records operations on it; default false */
+  flam_bool requires_grad FLAM_DEFAULT(0);
+} flam_randint_options;
 
 /** Uniform integers from `low`, inclusive, to `high`, exclusive.
  *
  * - `low`: least value.
  * - `high`: bound; greater than `low`.
  * - `size`: the shape.
- * - `generator`: where the numbers come from; default: the default generator of the device.
- * - `dtype`: of the result; default: i64.
- * - `device`: of the result; default: the default device.
- * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a contiguous tensor.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `high` is not greater than `low`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_randint(
+FLAM_API flam_tensor *flam_randint(
     int64_t low, int64_t high, const int64_t *size, size_t n_size,
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_I64), flam_device device FLAM_DEFAULT(0),
-    flam_bool requires_grad FLAM_DEFAULT(0));
+    const flam_randint_options *options FLAM_KEYWORD);
 
 /** A random permutation of the integers from 0 to `n` - 1.
  *
  * - `n`: how many.
- * - `generator`: where the numbers come from; default: the default generator of the device.
- * - `dtype`: of the result; default: i64.
- * - `device`: of the result; default: the default device.
- * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: [n].
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randperm(
-    int64_t n, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_I64), flam_device device FLAM_DEFAULT(0),
-    flam_bool requires_grad FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_randperm(int64_t n, const flam_randint_options *options FLAM_KEYWORD);
 
 /** Uniform numbers from 0 to 1 in the shape of a tensor.
  *
  * - `input`: gives shape, dtype and device.
- * - `dtype`: of the result; default: `input`'s.
  * - `device`: of the result; default: `input`'s.
- * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a dense tensor of `input`'s shape.
  * - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rand_like(
-    const flam_tensor *input, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
-    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_rand_like(
+    const flam_tensor *input, const flam_creation_options *options FLAM_KEYWORD);
 
 /** Normal numbers in the shape of a tensor.
  *
  * - `input`: gives shape, dtype and device.
- * - `dtype`: of the result; default: `input`'s.
  * - `device`: of the result; default: `input`'s.
- * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a dense tensor of `input`'s shape.
  * - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randn_like(
-    const flam_tensor *input, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
-    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_randn_like(
+    const flam_tensor *input, const flam_creation_options *options FLAM_KEYWORD);
+
+/** Options of `flam_uniform_`. */
+typedef struct flam_uniform_options {
+  size_t struct_size; /**< sizeof(flam_uniform_options) */
+  double from FLAM_DEFAULT(0); /**< least value; default 0 */
+  double to FLAM_DEFAULT(1); /**< bound; default 1 */
+  /** where the numbers come from; default: the default generator of the device */
+  flam_generator *generator FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_uniform_options;
 
 /** Fills a tensor with uniform numbers from `from` to `to`, in place.
  *
  * - `input`: the tensor to fill.
- * - `from`: least value; default 0.
- * - `to`: bound; default 1.
- * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_uniform_(
-    flam_tensor *input, double from FLAM_DEFAULT(0), double to FLAM_DEFAULT(1),
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_uniform_(flam_tensor *input, const flam_uniform_options *options);
+
+/** Options of `flam_init_normal` and `flam_normal_`. */
+typedef struct flam_normal_options {
+  size_t struct_size; /**< sizeof(flam_normal_options) */
+  double mean FLAM_DEFAULT(0); /**< default 0 */
+  double std FLAM_DEFAULT(1); /**< default 1 */
+  /** where the numbers come from; default: the default generator of its device */
+  flam_generator *generator FLAM_DEFAULT(NULL);
+} flam_normal_options;
 
 /** Fills a tensor with normal numbers, in place.
  *
  * - `input`: the tensor to fill.
- * - `mean`: default 0.
  * - `std`: standard deviation, not negative; default 1.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_normal_(
-    flam_tensor *input, double mean FLAM_DEFAULT(0), double std FLAM_DEFAULT(1),
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_normal_(flam_tensor *input, const flam_normal_options *options);
+
+/** Options of `flam_exponential_`. */
+typedef struct flam_exponential_options {
+  size_t struct_size; /**< sizeof(flam_exponential_options) */
+  double lambd FLAM_DEFAULT(1); /**< the rate, positive; default 1 */
+  /** where the numbers come from; default: the default generator of the device */
+  flam_generator *generator FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_exponential_options;
 
 /** Fills a tensor with exponentially distributed numbers, in place.
  *
  * - `input`: the tensor to fill.
- * - `lambd`: the rate, positive; default 1.
- * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_exponential_(
-    flam_tensor *input, double lambd FLAM_DEFAULT(1),
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_exponential_(
+    flam_tensor *input, const flam_exponential_options *options);
 
 /** Fills a tensor with uniform integers from `from`, inclusive, to `to`, exclusive, in place.
  *
@@ -156,52 +174,69 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor 
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(input) flam_tensor *flam_random_(
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_random_(
     flam_tensor *input, int64_t from, int64_t to,
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Options of `flam_bernoulli_`. */
+typedef struct flam_bernoulli_options {
+  size_t struct_size; /**< sizeof(flam_bernoulli_options) */
+  double p FLAM_DEFAULT(0.5); /**< from 0 to 1; default 0.5 */
+  /** where the numbers come from; default: the default generator of the device */
+  flam_generator *generator FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_bernoulli_options;
 
 /** Fills a tensor with 1 with probability `p`, else 0, in place.
  *
  * - `input`: the tensor to fill.
- * - `p`: from 0 to 1; default 0.5.
- * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_bernoulli_(
-    flam_tensor *input, double p FLAM_DEFAULT(0.5),
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_bernoulli_(flam_tensor *input, const flam_bernoulli_options *options);
+
+/** Options of `flam_cauchy_`. */
+typedef struct flam_cauchy_options {
+  size_t struct_size; /**< sizeof(flam_cauchy_options) */
+  double median FLAM_DEFAULT(0); /**< of the distribution; default 0 */
+  double sigma FLAM_DEFAULT(1); /**< half its width at half of its height, above 0; default 1 */
+  /** where the numbers come from; default: the default generator of the device */
+  flam_generator *generator FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_cauchy_options;
 
 /** Fills with Cauchy variables, in place.
  *
  * - `input`: the tensor to fill; floating point.
- * - `median`: of the distribution; default 0.
- * - `sigma`: half its width at half of its height, above 0; default 1.
- * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
-    flam_tensor *flam_cauchy_(flam_tensor *input, double median FLAM_DEFAULT(0), double sigma
-        FLAM_DEFAULT(1), FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator
-        FLAM_DEFAULT(NULL));
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_cauchy_(flam_tensor *input, const flam_cauchy_options *options);
+
+/** Options of `flam_log_normal_`. */
+typedef struct flam_log_normal_options {
+  size_t struct_size; /**< sizeof(flam_log_normal_options) */
+  double mean FLAM_DEFAULT(1); /**< of the logarithms; default 1 */
+  double std FLAM_DEFAULT(2); /**< standard deviation of the logarithms, above 0; default 2 */
+  /** where the numbers come from; default: the default generator of the device */
+  flam_generator *generator FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_log_normal_options;
 
 /** Fills with variables whose logarithms are normal, in place.
  *
  * - `input`: the tensor to fill; floating point.
- * - `mean`: of the logarithms; default 1.
- * - `std`: standard deviation of the logarithms, above 0; default 2.
- * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
-    flam_tensor *flam_log_normal_(flam_tensor *input, double mean FLAM_DEFAULT(1), double std
-        FLAM_DEFAULT(2), FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator
-        FLAM_DEFAULT(NULL));
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_log_normal_(flam_tensor *input, const flam_log_normal_options *options);
 
 /** Fills with the number of trials up to and with the first success, in place.
  *
@@ -212,9 +247,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
  * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
-    flam_tensor *flam_geometric_(flam_tensor *input, double p, FLAM_KEYWORD FLAM_NULLABLE
-        flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_geometric_(
+    flam_tensor *input, double p,
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
 /** Draws 1 with the probability that each element says, else 0.
  *
@@ -223,7 +260,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
  * - returns: shape and dtype of `input`; its slopes are 0.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_bernoulli(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_bernoulli(
     const flam_tensor *input,
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
@@ -235,24 +273,29 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: the broadcast shape; its slopes are 0.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_normal(
+FLAM_API flam_tensor *flam_normal(
     const flam_tensor *mean, const flam_tensor *std,
     FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Options of `flam_multinomial`. */
+typedef struct flam_multinomial_options {
+  size_t struct_size; /**< sizeof(flam_multinomial_options) */
+  flam_bool replacement FLAM_DEFAULT(0); /**< whether an index may be drawn again; default false */
+  /** where the numbers come from; default: the default generator of the device */
+  flam_generator *generator FLAM_KEYWORD FLAM_DEFAULT(NULL);
+} flam_multinomial_options;
 
 /** Draws indices with probabilities proportional to weights.
  *
  * - `input`: weights, not negative: [n] or [rows, n]; floating point.
  * - `num_samples`: how many indices per row.
- * - `replacement`: whether an index may be drawn again; default false.
- * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: int64, [num_samples] or [rows, num_samples].
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without
- *   replacement, and on the cpu where a weight is negative or not finite or all are 0;
- *   `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement,
+ *   and on the cpu where a weight is negative or not finite or all are 0; `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_multinomial(
-    const flam_tensor *input, int64_t num_samples, flam_bool replacement FLAM_DEFAULT(0),
-    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_multinomial(
+    const flam_tensor *input, int64_t num_samples, const flam_multinomial_options *options);
 
 /** Gamma variables of rate 1, one per element.
  *
@@ -265,9 +308,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - source: Marsaglia and Tsang, 2000, ACM Trans. Math. Softw. 26; of the gradient: Figurnov,
  *   Mohamed and Mnih, 2018, arXiv 1805.08498.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch._standard_gamma") flam_tensor *flam_standard_gamma(
-    const flam_tensor *input,
-    FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_TORCH("torch._standard_gamma")
+FLAM_API flam_tensor *flam_standard_gamma(
+    const flam_tensor *input, FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
 /** Counts of events, one per element.
  *
@@ -279,9 +322,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch._standard_gamma") flam_tensor *flam_
  * - source: Knuth, 1969, Seminumerical Algorithms, 3.4.1; above 10 Hoermann, 1993, Insurance:
  *   Mathematics and Economics 12.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_poisson(
-    const flam_tensor *input,
-    FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_poisson(
+    const flam_tensor *input, FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
 /** Counts of successes in independent trials, one per element.
  *
@@ -294,62 +337,61 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_poisson(
  * - source: sums of waiting times (Devroye, 1986, X.4.3); where 10 successes are expected Hoermann,
  *   1993, J. Stat. Comput. Simul. 46.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_binomial(
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_binomial(
     const flam_tensor *count, const flam_tensor *prob,
     FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Options of dropouts. */
+typedef struct flam_dropout_options {
+  size_t struct_size; /**< sizeof(flam_dropout_options) */
+  double p FLAM_DEFAULT(0.5); /**< probability, from 0 to 1; default 0.5 */
+  flam_bool training FLAM_DEFAULT(1); /**< whether anything is dropped at all; default true */
+} flam_dropout_options;
 
 /** Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
  *
  * - `input`: any shape, floating point.
- * - `p`: probability, from 0 to 1; default 0.5.
- * - `training`: whether anything is dropped at all; default true.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  * - source: Srivastava et al., 2014, JMLR 15.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_INPLACE flam_tensor *flam_dropout(
-    const flam_tensor *input, double p FLAM_DEFAULT(0.5), flam_bool training FLAM_DEFAULT(1));
+FLAM_TORCH("torch F")
+FLAM_API FLAM_INPLACE flam_tensor *flam_dropout(
+    const flam_tensor *input, const flam_dropout_options *options);
 
 /** Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
  *
  * - `input`: [n, c, ...], floating point.
- * - `p`: probability, from 0 to 1; default 0.5.
- * - `training`: whether anything is dropped at all; default true.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  * - source: Tompson et al., 2014, arXiv 1411.4280.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_INPLACE
-    FLAM_TORCH("torch") flam_tensor *flam_feature_dropout(const flam_tensor *input,
-                                                          double p FLAM_DEFAULT(0.5),
-                                                          flam_bool training FLAM_DEFAULT(1));
+FLAM_TORCH("torch")
+FLAM_API FLAM_INPLACE flam_tensor *flam_feature_dropout(
+    const flam_tensor *input, const flam_dropout_options *options);
 
-/** Dropout that keeps mean and variance of a normal input: dropped elements take the least value
- * of SELU.
+/** Dropout that keeps mean and variance of a normal input: dropped elements take the least value of
+ * SELU.
  *
  * - `input`: any shape; floating point.
- * - `p`: probability, from 0 to 1; default 0.5.
- * - `training`: whether anything is dropped at all; default true.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  * - source: Klambauer et al., 2017, arXiv 1706.02515.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_INPLACE
-    FLAM_TORCH("torch F") flam_tensor *flam_alpha_dropout(const flam_tensor *input,
-                                                          double p FLAM_DEFAULT(0.5),
-                                                          flam_bool training FLAM_DEFAULT(1));
+FLAM_TORCH("torch F")
+FLAM_API FLAM_INPLACE flam_tensor *flam_alpha_dropout(
+    const flam_tensor *input, const flam_dropout_options *options);
 
 /** Alpha dropout of whole channels.
  *
  * - `input`: [n, c, ...], floating point.
- * - `p`: probability, from 0 to 1; default 0.5.
- * - `training`: whether anything is dropped at all; default true.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_INPLACE FLAM_TORCH("torch F")
-    flam_tensor *flam_feature_alpha_dropout(const flam_tensor *input, double p FLAM_DEFAULT(0.5),
-                                            flam_bool training FLAM_DEFAULT(1));
+FLAM_TORCH("torch F")
+FLAM_API FLAM_INPLACE flam_tensor *flam_feature_alpha_dropout(
+    const flam_tensor *input, const flam_dropout_options *options);
 
 #ifdef __cplusplus
 }

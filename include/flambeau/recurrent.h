@@ -12,6 +12,18 @@
 extern "C" {
 #endif
 
+/** Options of `flam_lstm`, `flam_gru`, `flam_rnn_tanh` and `flam_rnn_relu`. */
+typedef struct flam_rnn_options {
+  size_t struct_size; /**< sizeof(flam_rnn_options) */
+  flam_bool has_biases FLAM_DEFAULT(1); /**< whether there are biases; default true (1) */
+  int64_t num_layers FLAM_DEFAULT(1); /**< how many layers; default 1 */
+  double dropout FLAM_DEFAULT(0); /**< probability of dropping results between layers; default 0 */
+  flam_bool train FLAM_DEFAULT(0); /**< whether dropout drops; default false */
+  /** whether each layer also runs backwards; default false */
+  flam_bool bidirectional FLAM_DEFAULT(0);
+  flam_bool batch_first FLAM_DEFAULT(0); /**< whether n is the first dimension; default false */
+} flam_rnn_options;
+
 /** Long short-term memory over sequences.
  *
  * - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features],
@@ -20,12 +32,6 @@ extern "C" {
  *   the projected size.
  * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases, then w_hr with
  *   projections.
- * - `has_biases`: whether there are biases; default true (1).
- * - `num_layers`: how many layers; default 1.
- * - `dropout`: probability of dropping results between layers; default 0.
- * - `train`: whether dropout drops; default false.
- * - `bidirectional`: whether each layer also runs backwards; default false.
- * - `batch_first`: whether n is the first dimension; default false.
  * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
  *   none.
  * - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as
@@ -37,14 +43,14 @@ extern "C" {
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Hochreiter and Schmidhuber, 1997, Neural Computation 9.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch") flam_status
-    flam_lstm(const flam_tensor *input, flam_tensor *const *hx, size_t n_hx,
-              flam_tensor *const *params, size_t n_params,
-              flam_bool has_biases FLAM_DEFAULT(1), int64_t num_layers FLAM_DEFAULT(1),
-              double dropout FLAM_DEFAULT(0), flam_bool train FLAM_DEFAULT(0),
-              flam_bool bidirectional FLAM_DEFAULT(0), flam_bool batch_first FLAM_DEFAULT(0),
-              FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_DEFAULT(NULL),
-              flam_tensor ** out_output, flam_tensor ** out_h, flam_tensor ** out_c);
+FLAM_AUTOCAST("lower")
+FLAM_TORCH("torch")
+FLAM_API flam_status flam_lstm(
+    const flam_tensor *input, flam_tensor *const *hx, size_t n_hx, flam_tensor *const *params,
+    size_t n_params,
+    FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_AFTER(batch_first) FLAM_DEFAULT(NULL),
+    flam_tensor **out_output, flam_tensor **out_h, flam_tensor **out_c,
+    const flam_rnn_options *options);
 
 /** Gated recurrent units over sequences.
  *
@@ -52,12 +58,6 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch") flam_status
  *   or packed [sum of lengths, features].
  * - `hx`: initial states, [layers * directions, n, hidden].
  * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
- * - `has_biases`: whether there are biases; default true (1).
- * - `num_layers`: how many layers; default 1.
- * - `dropout`: probability of dropping results between layers; default 0.
- * - `train`: whether dropout drops; default false.
- * - `bidirectional`: whether each layer also runs backwards; default false.
- * - `batch_first`: whether n is the first dimension; default false.
  * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
  *   none.
  * - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as
@@ -68,14 +68,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch") flam_status
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Cho et al., 2014, arXiv 1406.1078.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
-    flam_gru(const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params,
-             size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
-             int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
-             flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
-             flam_bool batch_first FLAM_DEFAULT(0),
-             FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_DEFAULT(NULL),
-             flam_tensor ** out_output, flam_tensor ** out_h);
+FLAM_AUTOCAST("cuda=lower")
+FLAM_TORCH("torch")
+FLAM_API flam_status flam_gru(
+    const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params, size_t n_params,
+    FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_AFTER(batch_first) FLAM_DEFAULT(NULL),
+    flam_tensor **out_output, flam_tensor **out_h, const flam_rnn_options *options);
 
 /** Elman network over sequences, with tanh.
  *
@@ -83,12 +81,6 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  *   or packed [sum of lengths, features].
  * - `hx`: initial states, [layers * directions, n, hidden].
  * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
- * - `has_biases`: whether there are biases; default true (1).
- * - `num_layers`: how many layers; default 1.
- * - `dropout`: probability of dropping results between layers; default 0.
- * - `train`: whether dropout drops; default false.
- * - `bidirectional`: whether each layer also runs backwards; default false.
- * - `batch_first`: whether n is the first dimension; default false.
  * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
  *   none.
  * - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as
@@ -98,14 +90,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another number of parameters;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
-    flam_rnn_tanh(const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params,
-                  size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
-                  int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
-                  flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
-                  flam_bool batch_first FLAM_DEFAULT(0),
-                  FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_DEFAULT(NULL),
-                  flam_tensor ** out_output, flam_tensor ** out_h);
+FLAM_AUTOCAST("cuda=lower")
+FLAM_TORCH("torch")
+FLAM_API flam_status flam_rnn_tanh(
+    const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params, size_t n_params,
+    FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_AFTER(batch_first) FLAM_DEFAULT(NULL),
+    flam_tensor **out_output, flam_tensor **out_h, const flam_rnn_options *options);
 
 /** Elman network over sequences, with ReLU.
  *
@@ -113,12 +103,6 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  *   or packed [sum of lengths, features].
  * - `hx`: initial states, [layers * directions, n, hidden].
  * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
- * - `has_biases`: whether there are biases; default true (1).
- * - `num_layers`: how many layers; default 1.
- * - `dropout`: probability of dropping results between layers; default 0.
- * - `train`: whether dropout drops; default false.
- * - `bidirectional`: whether each layer also runs backwards; default false.
- * - `batch_first`: whether n is the first dimension; default false.
  * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
  *   none.
  * - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as
@@ -128,14 +112,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another number of parameters;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
-    flam_rnn_relu(const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params,
-                  size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
-                  int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
-                  flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
-                  flam_bool batch_first FLAM_DEFAULT(0),
-                  FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_DEFAULT(NULL),
-                  flam_tensor ** out_output, flam_tensor ** out_h);
+FLAM_AUTOCAST("cuda=lower")
+FLAM_TORCH("torch")
+FLAM_API flam_status flam_rnn_relu(
+    const flam_tensor *input, const flam_tensor *hx, flam_tensor *const *params, size_t n_params,
+    FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_AFTER(batch_first) FLAM_DEFAULT(NULL),
+    flam_tensor **out_output, flam_tensor **out_h, const flam_rnn_options *options);
 
 /** One step of long short-term memory.
  *
@@ -150,12 +132,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
-    flam_lstm_cell(const flam_tensor *input, flam_tensor *const *hx, size_t n_hx,
-                   const flam_tensor *w_ih, const flam_tensor *w_hh,
-                   FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
-                   FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL), flam_tensor ** out_h,
-                   flam_tensor ** out_c);
+FLAM_AUTOCAST("cuda=lower")
+FLAM_TORCH("torch")
+FLAM_API flam_status flam_lstm_cell(
+    const flam_tensor *input, flam_tensor *const *hx, size_t n_hx, const flam_tensor *w_ih,
+    const flam_tensor *w_hh, FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL), flam_tensor **out_h,
+    flam_tensor **out_c);
 
 /** One step of a gated recurrent unit.
  *
@@ -168,11 +151,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_s
  * - returns: the new hidden state, [n, hidden].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch")
-    flam_tensor *flam_gru_cell(const flam_tensor *input, const flam_tensor *hx,
-                               const flam_tensor *w_ih, const flam_tensor *w_hh,
-                               FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
-                               FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+FLAM_AUTOCAST("cuda=lower")
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_gru_cell(
+    const flam_tensor *input, const flam_tensor *hx, const flam_tensor *w_ih,
+    const flam_tensor *w_hh, FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
 
 /** One step of an Elman network with tanh.
  *
@@ -185,11 +169,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch")
  * - returns: the new hidden state, [n, hidden].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch")
-    flam_tensor *flam_rnn_tanh_cell(const flam_tensor *input, const flam_tensor *hx,
-                                    const flam_tensor *w_ih, const flam_tensor *w_hh,
-                                    FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
-                                    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+FLAM_AUTOCAST("cuda=lower")
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_rnn_tanh_cell(
+    const flam_tensor *input, const flam_tensor *hx, const flam_tensor *w_ih,
+    const flam_tensor *w_hh, FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
 
 /** One step of an Elman network with ReLU.
  *
@@ -202,11 +187,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch")
  * - returns: the new hidden state, [n, hidden].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch")
-    flam_tensor *flam_rnn_relu_cell(const flam_tensor *input, const flam_tensor *hx,
-                                    const flam_tensor *w_ih, const flam_tensor *w_hh,
-                                    FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
-                                    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+FLAM_AUTOCAST("cuda=lower")
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_rnn_relu_cell(
+    const flam_tensor *input, const flam_tensor *hx, const flam_tensor *w_ih,
+    const flam_tensor *w_hh, FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
 
 #ifdef __cplusplus
 }

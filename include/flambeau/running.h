@@ -19,7 +19,8 @@ extern "C" {
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_cummax(
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_status flam_cummax(
     const flam_tensor *input, int64_t dim, flam_tensor **out_values, flam_tensor **out_indices);
 
 /** Least elements so far along a dimension and where they are. NaN wins; of equals, the last.
@@ -31,7 +32,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_cummax(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_cummin(
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_status flam_cummin(
     const flam_tensor *input, int64_t dim, flam_tensor **out_values, flam_tensor **out_indices);
 
 /** Logarithms of running sums of exponentials, computed without overflow.
@@ -41,36 +43,48 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_cummin(
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_logcumsumexp(
-    const flam_tensor *input, int64_t dim);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_logcumsumexp(const flam_tensor *input, int64_t dim);
+
+/** Options of `flam_diff`. */
+typedef struct flam_diff_options {
+  size_t struct_size; /**< sizeof(flam_diff_options) */
+  int64_t n FLAM_DEFAULT(1); /**< how often to take differences; default 1 */
+  int64_t dim FLAM_DEFAULT(-1); /**< the dimension; default -1 */
+} flam_diff_options;
 
 /** Differences of neighbours along a dimension; of bool, whether they differ.
  *
  * - `input`: at least 1-d; any dtype.
- * - `n`: how often to take differences; default 1.
- * - `dim`: the dimension; default -1.
  * - `prepend`: `input`'s shape but along `dim`: put before it; default: nothing.
  * - `append`: `input`'s shape but along `dim`: put behind it; default: nothing.
  * - returns: `n` less along `dim`, at least 0.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
  *   `n`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_diff(
-    const flam_tensor *input, int64_t n FLAM_DEFAULT(1), int64_t dim FLAM_DEFAULT(-1),
-    FLAM_NULLABLE const flam_tensor *prepend FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *append FLAM_DEFAULT(NULL));
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_diff(
+    const flam_tensor *input,
+    FLAM_NULLABLE const flam_tensor *prepend FLAM_AFTER(dim) FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *append FLAM_AFTER(dim) FLAM_DEFAULT(NULL),
+    const flam_diff_options *options);
+
+/** Options of `flam_trapezoid_dx` and `flam_cumulative_trapezoid_dx`. */
+typedef struct flam_trapezoid_options {
+  size_t struct_size; /**< sizeof(flam_trapezoid_options) */
+  double dx FLAM_DEFAULT(1); /**< distance of the points; default 1 */
+  int64_t dim FLAM_DEFAULT(-1); /**< the dimension to integrate along; default -1 */
+} flam_trapezoid_options;
 
 /** Integral by the trapezoidal rule, points at equal distances.
  *
  * - `y`: heights, at least 1-d.
- * - `dx`: distance of the points; default 1.
- * - `dim`: the dimension to integrate along; default -1.
  * - returns: `y`'s shape without `dim`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch.trapezoid torch.trapz") flam_tensor *flam_trapezoid_dx(
-        const flam_tensor *y, FLAM_KEYWORD double dx FLAM_DEFAULT(1), int64_t dim FLAM_DEFAULT(-1));
+FLAM_TORCH("torch.trapezoid torch.trapz")
+FLAM_API flam_tensor *flam_trapezoid_dx(
+    const flam_tensor *y, const flam_trapezoid_options *options FLAM_KEYWORD);
 
 /** Integral by the trapezoidal rule.
  *
@@ -80,20 +94,19 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `y`'s shape without `dim`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch torch.trapz") flam_tensor *flam_trapezoid(
+FLAM_TORCH("torch torch.trapz")
+FLAM_API flam_tensor *flam_trapezoid(
     const flam_tensor *y, const flam_tensor *x, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
 
 /** Running integral by the trapezoidal rule, points at equal distances.
  *
  * - `y`: heights, at least 1-d.
- * - `dx`: distance of the points; default 1.
- * - `dim`: the dimension to integrate along; default -1.
  * - returns: 1 less along `dim`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch.cumulative_trapezoid") flam_tensor *flam_cumulative_trapezoid_dx(
-        const flam_tensor *y, FLAM_KEYWORD double dx FLAM_DEFAULT(1), int64_t dim FLAM_DEFAULT(-1));
+FLAM_TORCH("torch.cumulative_trapezoid")
+FLAM_API flam_tensor *flam_cumulative_trapezoid_dx(
+    const flam_tensor *y, const flam_trapezoid_options *options FLAM_KEYWORD);
 
 /** Running integral by the trapezoidal rule.
  *
@@ -103,7 +116,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: 1 less along `dim`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_cumulative_trapezoid(
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_cumulative_trapezoid(
     const flam_tensor *y, const flam_tensor *x, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
 
 #ifdef __cplusplus

@@ -14,53 +14,72 @@ extern "C" {
 typedef int32_t flam_side;
 enum { FLAM_SIDE_UNSPECIFIED = 0, FLAM_SIDE_LEFT = 1, FLAM_SIDE_RIGHT = 2 };
 
+/** Options of `flam_searchsorted`. */
+typedef struct flam_searchsorted_options {
+  size_t struct_size; /**< sizeof(flam_searchsorted_options) */
+  flam_bool out_int32 FLAM_DEFAULT(0); /**< whether positions are int32; default false */
+  flam_bool right FLAM_DEFAULT(0); /**< whether to stand behind equal elements; default false */
+  /** the same as a word; default: as `right` says */
+  flam_side side FLAM_DEFAULT(FLAM_SIDE_UNSPECIFIED);
+} flam_searchsorted_options;
+
 /** Where values belong in ascending sequences: the first position whose element is not less, or
  * with `right` greater. NaN is the greatest.
  *
  * - `sorted_sequence`: [..., n], each row ascending; any dtype but bool.
  * - `input`: the values, a number or [..., m] with the leading sizes of `sorted_sequence`; any
  *   shape where that is 1-d; its dtype.
- * - `out_int32`: whether positions are int32; default false.
- * - `right`: whether to stand behind equal elements; default false.
- * - `side`: the same as a word; default: as `right` says.
  * - `sorter`: shape of `sorted_sequence`, int64: positions that put its rows in order; default:
  *   they are.
  * - returns: shape of `input`, int64 or int32.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` where `side`
  *   and `right` contradict.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_searchsorted(
+FLAM_TORCH("torch")
+FLAM_API FLAM_OUT flam_tensor *flam_searchsorted(
     const flam_tensor *sorted_sequence, const flam_tensor *input,
-    FLAM_KEYWORD flam_bool out_int32 FLAM_DEFAULT(0), flam_bool right FLAM_DEFAULT(0),
-    flam_side side FLAM_DEFAULT(FLAM_SIDE_UNSPECIFIED),
-    FLAM_NULLABLE const flam_tensor *sorter FLAM_DEFAULT(NULL));
+    FLAM_NULLABLE const flam_tensor *sorter FLAM_AFTER(side) FLAM_DEFAULT(NULL),
+    const flam_searchsorted_options *options FLAM_KEYWORD);
+
+/** Options of `flam_bucketize`. */
+typedef struct flam_bucketize_options {
+  size_t struct_size; /**< sizeof(flam_bucketize_options) */
+  flam_bool out_int32 FLAM_DEFAULT(0); /**< whether positions are int32; default false */
+  /** whether a value that equals a boundary belongs behind it; default false */
+  flam_bool right FLAM_DEFAULT(0);
+} flam_bucketize_options;
 
 /** Which bucket each value falls into: the first boundary that is not less, or with `right`
  * greater.
  *
  * - `input`: the values, a number or any shape.
  * - `boundaries`: [n], ascending; dtype of `input`.
- * - `out_int32`: whether positions are int32; default false.
- * - `right`: whether a value that equals a boundary belongs behind it; default false.
  * - returns: shape of `input`, int64 or int32; from 0 to n.
  * - errors: `FLAM_ERROR_SHAPE` where `boundaries` is not 1-d; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_bucketize(
+FLAM_TORCH("torch")
+FLAM_API FLAM_OUT flam_tensor *flam_bucketize(
     const flam_tensor *input, const flam_tensor *boundaries,
-    FLAM_KEYWORD flam_bool out_int32 FLAM_DEFAULT(0), flam_bool right FLAM_DEFAULT(0));
+    const flam_bucketize_options *options FLAM_KEYWORD);
+
+/** Options of `flam_isin`. */
+typedef struct flam_isin_options {
+  size_t struct_size; /**< sizeof(flam_isin_options) */
+  flam_bool assume_unique FLAM_DEFAULT(0); /**< accepted; makes no difference */
+  flam_bool invert FLAM_DEFAULT(0); /**< whether to tell which do not occur; default false */
+} flam_isin_options;
 
 /** Which elements occur in another tensor.
  *
  * - `elements`: a number or any shape.
  * - `test_elements`: a number or any shape.
- * - `assume_unique`: accepted; makes no difference.
- * - `invert`: whether to tell which do not occur; default false.
  * - returns: shape of `elements`, bool.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_isin(
+FLAM_TORCH("torch")
+FLAM_API FLAM_OUT flam_tensor *flam_isin(
     const flam_tensor *elements, const flam_tensor *test_elements,
-    FLAM_KEYWORD flam_bool assume_unique FLAM_DEFAULT(0), flam_bool invert FLAM_DEFAULT(0));
+    const flam_isin_options *options FLAM_KEYWORD);
 
 /** How often each number occurs, or the sum of the weights of its places.
  *
@@ -72,23 +91,30 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_isin(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
  *   number.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_tensor *flam_bincount(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_bincount(
     const flam_tensor *input, FLAM_NULLABLE const flam_tensor *weights FLAM_DEFAULT(NULL),
     int64_t minlength FLAM_DEFAULT(0));
+
+/** Options of `flam_histc`. */
+typedef struct flam_histc_options {
+  size_t struct_size; /**< sizeof(flam_histc_options) */
+  int64_t bins FLAM_DEFAULT(100); /**< number of intervals; default 100 */
+  double min FLAM_DEFAULT(0); /**< where they start; default 0 */
+  /** where they end; default 0. Where both are equal, the elements' own range. */
+  double max FLAM_DEFAULT(0);
+} flam_histc_options;
 
 /** How many elements fall into each of equal intervals; the last one is closed.
  *
  * - `input`: any shape; floating point.
- * - `bins`: number of intervals; default 100.
- * - `min`: where they start; default 0.
- * - `max`: where they end; default 0. Where both are equal, the elements' own range.
  * - returns: [`bins`], dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for `bins` below 1, `max` below
  *   `min`, or a range that is not finite.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_histc(
-    const flam_tensor *input, int64_t bins FLAM_DEFAULT(100), double min FLAM_DEFAULT(0),
-    double max FLAM_DEFAULT(0));
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_histc(
+    const flam_tensor *input, const flam_histc_options *options);
 
 #ifdef __cplusplus
 }

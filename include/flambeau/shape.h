@@ -18,9 +18,9 @@ extern "C" {
  * - errors: `FLAM_ERROR_SHAPE` where the element counts differ or a copy would be needed (use
  *   reshape).
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_view(const flam_tensor *input,
-                                                FLAM_VARIADIC const int64_t *size, size_t n_size);
+FLAM_TORCH("Tensor")
+FLAM_API flam_tensor *flam_view(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *size, size_t n_size);
 
 /** A view of the same bytes as another dtype; it carries no gradient.
  *
@@ -30,7 +30,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_SHAPE` where the last dimension is not dense, or bytes do not make up whole
  *   items.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_view_dtype(const flam_tensor *input, flam_dtype dtype);
+FLAM_API flam_tensor *flam_view_dtype(const flam_tensor *input, flam_dtype dtype);
 
 /** The same elements in another shape: a view where the strides allow it, else a copy.
  *
@@ -39,10 +39,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_view_dtype(const flam_tensor *input,
  * - returns: a tensor of shape `shape`.
  * - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_reshape(const flam_tensor *input,
-                                                         FLAM_VARIADIC const int64_t *shape,
-                                                         size_t n_shape);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_reshape(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *shape, size_t n_shape);
 
 /** A view with given geometry over `input`'s memory.
  *
@@ -54,12 +53,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_SHAPE` where sizes and strides differ in number or reach outside the
  *   storage.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_as_strided(const flam_tensor *input,
-                                                            const int64_t *size, size_t n_size,
-                                                            const int64_t *stride, size_t n_stride,
-                                                            FLAM_NULLABLE const int64_t
-                                                                *storage_offset FLAM_DEFAULT(NULL));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_as_strided(
+    const flam_tensor *input, const int64_t *size, size_t n_size, const int64_t *stride,
+    size_t n_stride, FLAM_NULLABLE const int64_t *storage_offset FLAM_DEFAULT(NULL));
 
 /** A view with dimensions in another order.
  *
@@ -68,10 +65,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a view whose dimension i is `input`'s `dims[i]`.
  * - errors: `FLAM_ERROR_SHAPE` where `dims` is no permutation.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_permute(const flam_tensor *input,
-                                                         FLAM_VARIADIC const int64_t *dims,
-                                                         size_t n_dims);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_permute(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *dims, size_t n_dims);
 
 /** A view with two dimensions exchanged.
  *
@@ -81,10 +77,10 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a view of `input`.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH(
+FLAM_TORCH(
     "torch Tensor torch.swapaxes Tensor.swapaxes torch.swapdims "
-    "Tensor.swapdims") flam_tensor *flam_transpose(const flam_tensor *input, int64_t dim0,
-                                                   int64_t dim1);
+    "Tensor.swapdims")
+FLAM_API flam_tensor *flam_transpose(const flam_tensor *input, int64_t dim0, int64_t dim1);
 
 /** The transpose of a matrix; vectors and 0-d tensors come back as they are.
  *
@@ -92,7 +88,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH(
  * - returns: a view of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where `input` has more than two dimensions.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_t(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_t(const flam_tensor *input);
 
 /** A view that repeats dimensions of size 1 without copying.
  *
@@ -101,25 +98,27 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_t(const f
  * - returns: a view of shape `size`, with stride 0 where it repeats.
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_expand(const flam_tensor *input,
-                                                  FLAM_VARIADIC const int64_t *size, size_t n_size);
+FLAM_TORCH("Tensor")
+FLAM_API flam_tensor *flam_expand(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *size, size_t n_size);
+
+/** Options of `flam_slice`. */
+typedef struct flam_slice_options {
+  size_t struct_size; /**< sizeof(flam_slice_options) */
+  int64_t dim FLAM_DEFAULT(0); /**< the dimension; default 0 */
+  int64_t start FLAM_DEFAULT(0); /**< first index, negative from the end; default 0 */
+  /** index after the last; default: the dimension's end. Both are clamped to the dimension. */
+  int64_t end FLAM_DEFAULT(9223372036854775807);
+  int64_t step FLAM_DEFAULT(1); /**< distance between indices, positive; default 1 */
+} flam_slice_options;
 
 /** A view of a range of one dimension.
  *
  * - `input`: any tensor of at least one dimension.
- * - `dim`: the dimension; default 0.
- * - `start`: first index, negative from the end; default 0.
- * - `end`: index after the last; default: the dimension's end. Both are clamped to the dimension.
- * - `step`: distance between indices, positive; default 1.
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_slice(const flam_tensor *input,
-                                                  int64_t dim FLAM_DEFAULT(0),
-                                                  int64_t start FLAM_DEFAULT(0),
-                                                  int64_t end FLAM_DEFAULT(9223372036854775807),
-                                                  int64_t step FLAM_DEFAULT(1));
+FLAM_API flam_tensor *flam_slice(const flam_tensor *input, const flam_slice_options *options);
 
 /** A view of one index of a dimension, which disappears.
  *
@@ -129,9 +128,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_slice(const flam_tensor *input,
  * - returns: a view with one dimension less.
  * - errors: `FLAM_ERROR_INDEX` for `dim` or `index` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_select(const flam_tensor *input, int64_t dim,
-                                                        int64_t index);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_select(const flam_tensor *input, int64_t dim, int64_t index);
 
 /** A view of `length` indices of a dimension from `start` on.
  *
@@ -142,9 +140,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` where the range leaves the dimension.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_narrow(const flam_tensor *input, int64_t dim,
-                                                        int64_t start, int64_t length);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_narrow(
+    const flam_tensor *input, int64_t dim, int64_t start, int64_t length);
 
 /** A view without dimensions of size 1.
  *
@@ -153,7 +151,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_squeeze(
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_squeeze(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim);
 
 /** A view with a new dimension of size 1.
@@ -163,21 +162,24 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_squeeze(
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_unsqueeze(const flam_tensor *input, int64_t dim);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_unsqueeze(const flam_tensor *input, int64_t dim);
+
+/** Options of `flam_flatten`. */
+typedef struct flam_flatten_options {
+  size_t struct_size; /**< sizeof(flam_flatten_options) */
+  int64_t start_dim FLAM_DEFAULT(0); /**< first dimension to merge; default 0 */
+  int64_t end_dim FLAM_DEFAULT(-1); /**< last dimension to merge; default -1 */
+} flam_flatten_options;
 
 /** Merges a range of dimensions into one.
  *
  * - `input`: any tensor.
- * - `start_dim`: first dimension to merge; default 0.
- * - `end_dim`: last dimension to merge; default -1.
  * - returns: a view where possible, else a copy; 1-d for a 0-d operand.
  * - errors: `FLAM_ERROR_INDEX` for dimensions out of range or order.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_flatten(const flam_tensor *input,
-                                                         int64_t start_dim FLAM_DEFAULT(0),
-                                                         int64_t end_dim FLAM_DEFAULT(-1));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_flatten(const flam_tensor *input, const flam_flatten_options *options);
 
 /** The tensor itself where it is contiguous in C order, else a contiguous copy.
  *
@@ -185,8 +187,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a contiguous tensor of the same shape.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_contiguous(const flam_tensor *input);
+FLAM_TORCH("Tensor")
+FLAM_API flam_tensor *flam_contiguous(const flam_tensor *input);
 
 /** A copy with memory of its own; gradients flow through it.
  *
@@ -194,8 +196,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: shape, dtype, device and dense layout of `input`.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_clone(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_clone(const flam_tensor *input);
 
 /** The same memory without history: no gradient flows through it.
  *
@@ -203,8 +205,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a tensor that shares `input`'s memory and does not require grad.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_detach(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_detach(const flam_tensor *input);
 
 /** Splits one dimension into several.
  *
@@ -215,9 +217,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_SHAPE` where the product differs from the
  *   dimension's size.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_unflatten(const flam_tensor *input, int64_t dim,
-                                                           const int64_t *sizes, size_t n_sizes);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_unflatten(
+    const flam_tensor *input, int64_t dim, const int64_t *sizes, size_t n_sizes);
 
 /** All windows of a dimension; they stand in a new last dimension.
  *
@@ -230,26 +232,28 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_INDEX` for `dimension`; `FLAM_ERROR_INVALID_ARGUMENT` for a window beyond
  *   the dimension.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor.unfold") flam_tensor *flam_unfold_dim(const flam_tensor *input,
-                                                             int64_t dimension, int64_t size,
-                                                             int64_t step);
+FLAM_TORCH("Tensor.unfold")
+FLAM_API flam_tensor *flam_unfold_dim(
+    const flam_tensor *input, int64_t dimension, int64_t size, int64_t step);
+
+/** Options of `flam_diagonal_scatter` and `flam_diagonal`. */
+typedef struct flam_diagonal_options {
+  size_t struct_size; /**< sizeof(flam_diagonal_options) */
+  /** which diagonal: above the main one where positive; default 0 */
+  int64_t offset FLAM_DEFAULT(0);
+  int64_t dim1 FLAM_DEFAULT(0); /**< rows; default 0 */
+  int64_t dim2 FLAM_DEFAULT(1); /**< columns; default 1 */
+} flam_diagonal_options;
 
 /** A diagonal of two dimensions; it stands in a new last dimension.
  *
  * - `input`: at least 2-d.
- * - `offset`: which diagonal: above the main one where positive; default 0.
- * - `dim1`: rows; default 0.
- * - `dim2`: columns; default 1.
  * - returns: a view without `dim1` and `dim2`, and with the diagonal last.
  * - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_INVALID_ARGUMENT` where
  *   they are equal.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_diagonal(const flam_tensor *input,
-                                                          int64_t offset FLAM_DEFAULT(0),
-                                                          int64_t dim1 FLAM_DEFAULT(0),
-                                                          int64_t dim2 FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_diagonal(const flam_tensor *input, const flam_diagonal_options *options);
 
 /** A view with dimensions moved; the others keep their order.
  *
@@ -258,12 +262,12 @@ FLAM_API FLAM_SINCE(0, 1)
  * - `destination`: where they go, one for one.
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_SHAPE` where the lists
- *   differ in length
- *   or repeat a dimension.
+ *   differ in length or repeat a dimension.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.moveaxis Tensor.moveaxis")
-    flam_tensor *flam_movedim(const flam_tensor *input, const int64_t *source, size_t n_source,
-                              const int64_t *destination, size_t n_destination);
+FLAM_TORCH("torch Tensor torch.moveaxis Tensor.moveaxis")
+FLAM_API flam_tensor *flam_movedim(
+    const flam_tensor *input, const int64_t *source, size_t n_source, const int64_t *destination,
+    size_t n_destination);
 
 /** A view in the shape of another tensor.
  *
@@ -272,8 +276,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.moveaxis Tensor.moveaxi
  * - returns: a view of `input`.
  * - errors: as `flam_view`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_view_as(const flam_tensor *input,
-                                                                         const flam_tensor *other);
+FLAM_TORCH("Tensor")
+FLAM_API flam_tensor *flam_view_as(const flam_tensor *input, const flam_tensor *other);
 
 /** The same elements in the shape of another tensor.
  *
@@ -282,9 +286,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_view_as(const f
  * - returns: a view where possible, else a copy.
  * - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_reshape_as(const flam_tensor *input,
-                                                      const flam_tensor *other);
+FLAM_TORCH("Tensor")
+FLAM_API flam_tensor *flam_reshape_as(const flam_tensor *input, const flam_tensor *other);
 
 /** A view that repeats dimensions of size 1 up to another tensor's shape.
  *
@@ -293,9 +296,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a view in `other`'s shape.
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("Tensor") flam_tensor *flam_expand_as(const flam_tensor *input,
-                                                     const flam_tensor *other);
+FLAM_TORCH("Tensor")
+FLAM_API flam_tensor *flam_expand_as(const flam_tensor *input, const flam_tensor *other);
 
 /** A view that repeats dimensions of size 1 up to a shape.
  *
@@ -304,9 +306,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: a view of shape `size`.
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_broadcast_to(const flam_tensor *input,
-                                                              const int64_t *size, size_t n_size);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_broadcast_to(
+    const flam_tensor *input, const int64_t *size, size_t n_size);
 
 /** All elements in one dimension.
  *
@@ -314,8 +316,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: [n], a view where possible, else a copy.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") flam_tensor *flam_ravel(const flam_tensor *input);
+FLAM_TORCH("torch Tensor")
+FLAM_API flam_tensor *flam_ravel(const flam_tensor *input);
 
 /** The tensor with at least one dimension.
  *
@@ -323,8 +325,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `input`, or a view of shape [1].
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") flam_tensor *flam_atleast_1d(const flam_tensor *input);
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_atleast_1d(const flam_tensor *input);
 
 /** The tensor with at least two dimensions.
  *
@@ -332,8 +334,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `input`, or a view of shape [1, 1] or [1, n].
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") flam_tensor *flam_atleast_2d(const flam_tensor *input);
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_atleast_2d(const flam_tensor *input);
 
 /** The tensor with at least three dimensions.
  *
@@ -341,8 +343,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `input`, or a view of shape [1, 1, 1], [1, n, 1] or [n, m, 1].
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") flam_tensor *flam_atleast_3d(const flam_tensor *input);
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_atleast_3d(const flam_tensor *input);
 
 /** Drops dimensions of size 1 in place.
  *
@@ -352,7 +354,9 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that
  *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor *flam_squeeze_(
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_squeeze_(
     flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim);
 
 /** Adds a dimension of size 1 in place.
@@ -363,8 +367,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input) flam_tensor 
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that
  *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
-    flam_tensor *flam_unsqueeze_(flam_tensor *input, int64_t dim);
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_unsqueeze_(flam_tensor *input, int64_t dim);
 
 /** Exchanges two dimensions in place.
  *
@@ -375,9 +380,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that
  *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_")
-    FLAM_BORROWED(input)
-    flam_tensor *flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
+FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
 
 /** Transposes a matrix in place.
  *
@@ -386,8 +391,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_")
  * - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that
  *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") FLAM_BORROWED(input)
-    flam_tensor *flam_t_(flam_tensor *input);
+FLAM_TORCH("Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_t_(flam_tensor *input);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,7 @@ typedef struct flam_state flam_state;
  * - returns: the list.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_state *flam_state_new(void);
+FLAM_API flam_state *flam_state_new(void);
 
 /** Sets the tensor of a name: replaces it, or appends it.
  *
@@ -28,8 +28,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_state *flam_state_new(void);
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_state_set(flam_state *state, const char *name,
-                                                     const flam_tensor *tensor);
+FLAM_API flam_status flam_state_set(flam_state *state, const char *name, const flam_tensor *tensor);
 
 /** The tensor of a name.
  *
@@ -38,14 +37,14 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_state_set(flam_state *state, const ch
  * - returns: the tensor.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is no such name, with the nearest ones.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_state_get(const flam_state *state, const char *name);
+FLAM_API flam_tensor *flam_state_get(const flam_state *state, const char *name);
 
 /** How many tensors a list has.
  *
  * - `state`: the list.
  * - returns: the number of entries.
  */
-FLAM_API FLAM_SINCE(0, 1) size_t flam_state_size(const flam_state *state);
+FLAM_API size_t flam_state_size(const flam_state *state);
 
 /** The name of an entry.
  *
@@ -53,8 +52,8 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_state_size(const flam_state *state);
  * - `index`: position, from 0.
  * - returns: the name, valid until the list changes; NULL where `index` is out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(state) const char *flam_state_name(
-    const flam_state *state, size_t index);
+FLAM_BORROWED(state)
+FLAM_API const char *flam_state_name(const flam_state *state, size_t index);
 
 /** The tensor of an entry.
  *
@@ -63,7 +62,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(state) const char *flam_state_name(
  * - returns: the tensor.
  * - errors: `FLAM_ERROR_INDEX` where `index` is out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_state_tensor(const flam_state *state, size_t index);
+FLAM_API flam_tensor *flam_state_tensor(const flam_state *state, size_t index);
 
 /** The tensors without their names.
  *
@@ -71,13 +70,13 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_state_tensor(const flam_state *state
  * - returns: the tensors, in order.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_state_tensors(const flam_state *state);
+FLAM_API flam_tensor_list *flam_state_tensors(const flam_state *state);
 
 /** Drops a reference to a list.
  *
  * - `state`: the list, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_state_release(FLAM_NULLABLE flam_state *state);
+FLAM_API void flam_state_release(FLAM_NULLABLE flam_state *state);
 
 #ifdef __cplusplus
 }

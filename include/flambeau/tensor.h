@@ -1,10 +1,9 @@
 /* Tensors as handles: ownership, geometry, memory, what autograd knows of them, and text.
  * namespace: capi
  *
- * A handle is one count of a shared tensor. Getters never fail and never wait, unless they return
- * a status;
- * a NULL handle reads as zero. Pointers that a getter returns live as long as the tensor keeps its
- * shape.
+ * A handle is one count of a shared tensor. Getters never fail and never wait, unless they return a
+ * status; a NULL handle reads as zero. Pointers that a getter returns live as long as the tensor
+ * keeps its shape.
  */
 #ifndef FLAMBEAU_TENSOR_H
 #define FLAMBEAU_TENSOR_H
@@ -18,16 +17,18 @@ extern "C" {
 /** Several tensors as one result; entries may be missing. */
 typedef struct flam_tensor_list flam_tensor_list;
 
-/** How `flam_tensor_format` writes numbers; set up by `flam_format_options_init`. */
+/** How `flam_tensor_format` writes numbers. */
 typedef struct flam_format_options {
-  size_t struct_size; /* sizeof(flam_format_options) */
-  int64_t precision;  /* digits after the point; default 4 */
-  int64_t threshold;  /* more elements than this are summarised; default 1000 */
-  int64_t edgeitems;  /* how many a summary shows at each end of a dimension; default 3 */
-  int64_t linewidth;  /* characters per line; default 80 */
-  int32_t
-      sci_mode;   /* scientific notation: 0 never, 1 always, -1 where numbers need it; default -1 */
-  int32_t indent; /* spaces that the caller writes before the first line; default 0 */
+  size_t struct_size; /**< sizeof(flam_format_options) */
+  int64_t precision FLAM_DEFAULT(4); /**< digits after the point; default 4 */
+  int64_t threshold FLAM_DEFAULT(1000); /**< more elements than this are summarised; default 1000 */
+  /** how many a summary shows at each end of a dimension; default 3 */
+  int64_t edgeitems FLAM_DEFAULT(3);
+  int64_t linewidth FLAM_DEFAULT(80); /**< characters per line; default 80 */
+  /** scientific notation: 0 never, 1 always, -1 where numbers need it; default -1 */
+  int32_t sci_mode FLAM_DEFAULT(-1);
+  /** spaces that the caller writes before the first line; default 0 */
+  int32_t indent FLAM_DEFAULT(0);
 } flam_format_options;
 
 /* ---- ownership ------------------------------------------------------------------------------ */
@@ -36,7 +37,7 @@ typedef struct flam_format_options {
  *
  * - `tensor`: the handle, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_tensor_release(FLAM_NULLABLE flam_tensor *tensor);
+FLAM_API void flam_tensor_release(FLAM_NULLABLE flam_tensor *tensor);
 
 /** A list of tensors: what grows while a program runs, or goes where a list is taken.
  *
@@ -44,8 +45,7 @@ FLAM_API FLAM_SINCE(0, 1) void flam_tensor_release(FLAM_NULLABLE flam_tensor *te
  * - returns: the list.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_tensor_list_new(flam_tensor *const *tensors,
-                                                                 size_t n_tensors);
+FLAM_API flam_tensor_list *flam_tensor_list_new(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Appends a tensor to a list.
  *
@@ -54,23 +54,22 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_tensor_list_new(flam_tensor *co
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_list_append(flam_tensor_list *list,
-                                                              const flam_tensor *tensor);
+FLAM_API flam_status flam_tensor_list_append(flam_tensor_list *list, const flam_tensor *tensor);
 
 /** A list as the array that functions of several tensors take, beside `flam_tensor_list_size`.
  *
  * - `list`: the list.
  * - returns: its handles, borrowed, valid until the list changes; entries may be `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(list) flam_tensor *const *flam_tensor_list_data(
-    const flam_tensor_list *list);
+FLAM_BORROWED(list)
+FLAM_API flam_tensor *const *flam_tensor_list_data(const flam_tensor_list *list);
 
 /** How many tensors a list has.
  *
  * - `list`: the list.
  * - returns: the count, missing entries included.
  */
-FLAM_API FLAM_SINCE(0, 1) size_t flam_tensor_list_size(const flam_tensor_list *list);
+FLAM_API size_t flam_tensor_list_size(const flam_tensor_list *list);
 
 /** One tensor of a list.
  *
@@ -79,15 +78,14 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_tensor_list_size(const flam_tensor_list *l
  * - returns: the tensor, or `NULL` without an error where the entry is missing.
  * - errors: `FLAM_ERROR_INDEX` where `index` is not below the list's size.
  */
-FLAM_API FLAM_SINCE(0,
-                    1) FLAM_NULLABLE flam_tensor *flam_tensor_list_get(const flam_tensor_list *list,
-                                                                       size_t index);
+FLAM_API FLAM_NULLABLE flam_tensor *flam_tensor_list_get(
+    const flam_tensor_list *list, size_t index);
 
 /** Gives back a list and its counts of the tensors in it. Never fails.
  *
  * - `list`: the list, or `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_tensor_list_release(FLAM_NULLABLE flam_tensor_list *list);
+FLAM_API void flam_tensor_list_release(FLAM_NULLABLE flam_tensor_list *list);
 
 /* ---- geometry ------------------------------------------------------------------------------- */
 
@@ -96,21 +94,21 @@ FLAM_API FLAM_SINCE(0, 1) void flam_tensor_list_release(FLAM_NULLABLE flam_tenso
  * - `tensor`: any tensor.
  * - returns: one of `FLAM_F32` and so on.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_dtype flam_tensor_dtype(const flam_tensor *tensor);
+FLAM_API flam_dtype flam_tensor_dtype(const flam_tensor *tensor);
 
 /** Where the memory is.
  *
  * - `tensor`: any tensor.
  * - returns: the device, with its index.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_device flam_tensor_device(const flam_tensor *tensor);
+FLAM_API flam_device flam_tensor_device(const flam_tensor *tensor);
 
 /** How many dimensions there are.
  *
  * - `tensor`: any tensor.
  * - returns: the number, 0 for a scalar.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_dim(const flam_tensor *tensor);
+FLAM_API int64_t flam_tensor_dim(const flam_tensor *tensor);
 
 /** Size of one dimension.
  *
@@ -118,58 +116,58 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_dim(const flam_tensor *tensor);
  * - `dim`: the dimension, negative from the end.
  * - returns: the size; -1 where there is no such dimension.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_size(const flam_tensor *tensor, int64_t dim);
+FLAM_API int64_t flam_tensor_size(const flam_tensor *tensor, int64_t dim);
 
 /** The shape.
  *
  * - `tensor`: any tensor.
  * - returns: `flam_tensor_dim` sizes.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_BORROWED(tensor) const int64_t *flam_tensor_sizes(const flam_tensor *tensor);
+FLAM_BORROWED(tensor)
+FLAM_API const int64_t *flam_tensor_sizes(const flam_tensor *tensor);
 
 /** Distances between neighbours along each dimension, in elements.
  *
  * - `tensor`: any tensor.
  * - returns: `flam_tensor_dim` strides.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_BORROWED(tensor) const int64_t *flam_tensor_strides(const flam_tensor *tensor);
+FLAM_BORROWED(tensor)
+FLAM_API const int64_t *flam_tensor_strides(const flam_tensor *tensor);
 
 /** Position of the first element in the storage, in elements.
  *
  * - `tensor`: any tensor.
  * - returns: the offset.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_storage_offset(const flam_tensor *tensor);
+FLAM_API int64_t flam_tensor_storage_offset(const flam_tensor *tensor);
 
 /** How many elements there are.
  *
  * - `tensor`: any tensor.
  * - returns: the product of the sizes; 1 for a scalar.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_numel(const flam_tensor *tensor);
+FLAM_API int64_t flam_tensor_numel(const flam_tensor *tensor);
 
 /** Bytes of one element.
  *
  * - `tensor`: any tensor.
  * - returns: 1, 2, 4 or 8.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_element_size(const flam_tensor *tensor);
+FLAM_API int64_t flam_tensor_element_size(const flam_tensor *tensor);
 
 /** Bytes of all elements.
  *
  * - `tensor`: any tensor.
  * - returns: elements times their size.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_nbytes(const flam_tensor *tensor);
+FLAM_API int64_t flam_tensor_nbytes(const flam_tensor *tensor);
 
 /** Whether the elements lie in C order without gaps.
  *
  * - `tensor`: any tensor.
  * - returns: true or false.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_contiguous(const flam_tensor *tensor);
+FLAM_API flam_bool flam_tensor_is_contiguous(const flam_tensor *tensor);
 
 /** Whether this is a bare number (`flam_scalar_f64` and friends), which promotes by its category
  * only.
@@ -177,7 +175,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_contiguous(const flam_tensor 
  * - `tensor`: any tensor.
  * - returns: true or false.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_wrapped_number(const flam_tensor *tensor);
+FLAM_API flam_bool flam_tensor_is_wrapped_number(const flam_tensor *tensor);
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -186,8 +184,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_wrapped_number(const flam_ten
  * - `tensor`: any tensor.
  * - returns: the address; `NULL` where there are no bytes.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_BORROWED(tensor) void *flam_tensor_data_ptr(const flam_tensor *tensor);
+FLAM_BORROWED(tensor)
+FLAM_API void *flam_tensor_data_ptr(const flam_tensor *tensor);
 
 /** Address of the first element, for the host to read or write. Waits for copies into or out of it.
  *
@@ -196,28 +194,27 @@ FLAM_API FLAM_SINCE(0, 1)
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH` where the tensor is not on the cpu.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_tensor_host_data(const flam_tensor *tensor, void **out_data);
+FLAM_API FLAM_BLOCKS flam_status flam_tensor_host_data(const flam_tensor *tensor, void **out_data);
 
 /** Counts a write that happened outside the library, so that backward notices overwritten values.
  *
  * - `tensor`: the tensor whose memory was written.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_tensor_mark_written(flam_tensor *tensor);
+FLAM_API void flam_tensor_mark_written(flam_tensor *tensor);
 
 /** How often the memory was written in place.
  *
  * - `tensor`: any tensor.
  * - returns: the version; views share it.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_version(const flam_tensor *tensor);
+FLAM_API int64_t flam_tensor_version(const flam_tensor *tensor);
 
 /** Whether the memory is page-locked, so that copies to a device need not wait.
  *
  * - `tensor`: any tensor.
  * - returns: true or false.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_pinned(const flam_tensor *tensor);
+FLAM_API flam_bool flam_tensor_is_pinned(const flam_tensor *tensor);
 
 /** A copy in page-locked host memory; the tensor itself where it is there already.
  *
@@ -226,8 +223,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_pinned(const flam_tensor *ten
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH` where the tensor is not on the cpu;
  *   `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0,
-                    1) FLAM_BLOCKS flam_tensor *flam_tensor_pin_memory(const flam_tensor *tensor);
+FLAM_API FLAM_BLOCKS flam_tensor *flam_tensor_pin_memory(const flam_tensor *tensor);
 
 /** Whether two tensors lie in one storage.
  *
@@ -235,23 +231,22 @@ FLAM_API FLAM_SINCE(0,
  * - `other`: any tensor.
  * - returns: true or false.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool
-    flam_tensor_shares_storage(const flam_tensor *tensor, const flam_tensor *other);
+FLAM_API flam_bool flam_tensor_shares_storage(const flam_tensor *tensor, const flam_tensor *other);
 
 /** Address of the storage's first byte, on its device.
  *
  * - `tensor`: any tensor.
  * - returns: the address; `NULL` where there are no bytes.
  */
-FLAM_API FLAM_SINCE(0, 1)
-    FLAM_BORROWED(tensor) void *flam_tensor_storage_data(const flam_tensor *tensor);
+FLAM_BORROWED(tensor)
+FLAM_API void *flam_tensor_storage_data(const flam_tensor *tensor);
 
 /** Bytes of the whole storage.
  *
  * - `tensor`: any tensor.
  * - returns: at least what the tensor's elements reach.
  */
-FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_storage_nbytes(const flam_tensor *tensor);
+FLAM_API int64_t flam_tensor_storage_nbytes(const flam_tensor *tensor);
 
 /** Says that another stream uses the memory too: it is not reused before that stream's work is
  * done.
@@ -261,45 +256,55 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_storage_nbytes(const flam_tensor *
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH` where they are on different devices.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_tensor_record_stream(flam_tensor *tensor, const flam_stream *stream);
+FLAM_API flam_status flam_tensor_record_stream(flam_tensor *tensor, const flam_stream *stream);
+
+/** Options of `flam_tensor_from_data`. */
+typedef struct flam_tensor_from_data_options {
+  size_t struct_size; /**< sizeof(flam_tensor_from_data_options) */
+  flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
+  /** whether autograd records operations on it; default false */
+  flam_bool requires_grad FLAM_DEFAULT(0);
+} flam_tensor_from_data_options;
 
 /** A tensor with a copy of host memory.
  *
  * - `data`: elements in C order; may be `NULL` where there are none.
  * - `size`: the shape.
  * - `dtype`: what `data` holds.
- * - `device`: of the result; default: the default device.
- * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a contiguous tensor; `data` may go away at once.
  * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` for an unknown dtype or one
- *   that
- *   cannot require grad; out of memory.
+ *   that cannot require grad; out of memory.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_tensor_from_data(
+FLAM_API FLAM_BLOCKS flam_tensor *flam_tensor_from_data(
     FLAM_NULLABLE const void *data, const int64_t *size, size_t n_size, flam_dtype dtype,
-    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+    const flam_tensor_from_data_options *options);
+
+/** Options of `flam_tensor_from_blob`. */
+typedef struct flam_tensor_from_blob_options {
+  size_t struct_size; /**< sizeof(flam_tensor_from_blob_options) */
+  const int64_t *stride FLAM_DEFAULT(NULL); /**< strides in elements; default: C order */
+  size_t n_stride;
+  flam_device device FLAM_DEFAULT(0); /**< where `data` is; default: the cpu */
+} flam_tensor_from_blob_options;
 
 /** A tensor over memory of the caller, which stays where it is.
  *
  * - `data`: the first element, on `device`.
  * - `size`: the shape.
- * - `stride`: strides in elements; default: C order.
  * - `dtype`: what `data` holds.
- * - `device`: where `data` is; default: the cpu.
  * - `drop`: called exactly once with `user`, on any thread, when nothing uses the memory any more
- *   or when
- *   this call fails; may be `NULL`.
+ *   or when this call fails; may be `NULL`.
  * - `user`: handed to `drop`.
  * - returns: a tensor whose writes the caller sees.
  * - errors: `FLAM_ERROR_SHAPE` for a negative size or stride; `FLAM_ERROR_DTYPE` for an unknown
  *   dtype.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tensor_from_blob(
+FLAM_API flam_tensor *flam_tensor_from_blob(
     FLAM_NULLABLE void *data, const int64_t *size, size_t n_size,
-    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride, flam_dtype dtype,
-    flam_device device FLAM_DEFAULT(0), FLAM_NULLABLE void (*drop)(void *user) FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE void *user FLAM_DEFAULT(NULL));
+    flam_dtype dtype FLAM_AFTER(stride),
+    FLAM_NULLABLE void (*drop)(void *) FLAM_AFTER(device) FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE void *user FLAM_AFTER(device) FLAM_DEFAULT(NULL),
+    const flam_tensor_from_blob_options *options);
 
 /** Copies a tensor's elements out, in C order, from any device.
  *
@@ -309,8 +314,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tensor_from_blob(
  * - returns: `FLAM_OK`, with `buffer` filled.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `nbytes` differs; device errors.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_tensor_to_host(const flam_tensor *tensor, FLAM_NULLABLE void *buffer, size_t nbytes);
+FLAM_API FLAM_BLOCKS flam_status
+flam_tensor_to_host(const flam_tensor *tensor, FLAM_NULLABLE void *buffer, size_t nbytes);
 
 /** The only element, as a floating-point number.
  *
@@ -319,8 +324,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_tensor_item_f64(const flam_tensor *tensor, double *out_value);
+FLAM_API FLAM_BLOCKS flam_status flam_tensor_item_f64(const flam_tensor *tensor, double *out_value);
 
 /** The only element, as an integer; a fraction is cut off.
  *
@@ -328,11 +332,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
  * - `out_value`: the number.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element;
- *   `FLAM_ERROR_INVALID_ARGUMENT` where
- *   it is NaN, infinite or beyond 64 bits.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where it is NaN, infinite or beyond 64 bits.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_tensor_item_i64(const flam_tensor *tensor, int64_t *out_value);
+FLAM_API FLAM_BLOCKS flam_status
+flam_tensor_item_i64(const flam_tensor *tensor, int64_t *out_value);
 
 /** Makes a tensor stand for the memory, shape, dtype and device of another; its gradient and hooks
  * stay.
@@ -343,8 +346,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
  * - errors: `FLAM_ERROR_DTYPE` where `tensor` requires grad and `src` is not floating point;
  *   `FLAM_ERROR_AUTOGRAD` where `tensor` is not a leaf.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_tensor_set_data(flam_tensor *tensor, const flam_tensor *src);
+FLAM_API flam_status flam_tensor_set_data(flam_tensor *tensor, const flam_tensor *src);
 
 /* ---- what autograd knows -------------------------------------------------------------------- */
 
@@ -353,7 +355,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_status
  * - `tensor`: any tensor.
  * - returns: true for a leaf that requires grad and for what was computed from one.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_requires_grad(const flam_tensor *tensor);
+FLAM_API flam_bool flam_tensor_requires_grad(const flam_tensor *tensor);
 
 /** Says whether operations on a leaf are recorded.
  *
@@ -361,18 +363,16 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_requires_grad(const flam_tensor 
  * - `requires_grad`: true or false.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point; `FLAM_ERROR_AUTOGRAD` for
- *   false on
- *   what was computed by a recorded operation (use `flam_detach`).
+ *   false on what was computed by a recorded operation (use `flam_detach`).
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_tensor_set_requires_grad(flam_tensor *tensor, flam_bool requires_grad);
+FLAM_API flam_status flam_tensor_set_requires_grad(flam_tensor *tensor, flam_bool requires_grad);
 
 /** Whether it was not computed by a recorded operation.
  *
  * - `tensor`: any tensor.
  * - returns: true or false.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_leaf(const flam_tensor *tensor);
+FLAM_API flam_bool flam_tensor_is_leaf(const flam_tensor *tensor);
 
 /** The accumulated gradient.
  *
@@ -380,7 +380,7 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_leaf(const flam_tensor *tenso
  * - returns: the gradient, or `NULL` without an error where there is none.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_tensor_grad(const flam_tensor *tensor);
+FLAM_API FLAM_NULLABLE flam_tensor *flam_tensor_grad(const flam_tensor *tensor);
 
 /** Replaces the accumulated gradient.
  *
@@ -389,15 +389,15 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_tensor_grad(const flam
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH` where they differ.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status
-    flam_tensor_set_grad(flam_tensor *tensor, FLAM_NULLABLE const flam_tensor *grad);
+FLAM_API flam_status
+flam_tensor_set_grad(flam_tensor *tensor, FLAM_NULLABLE const flam_tensor *grad);
 
 /** Whether it is a view that autograd follows.
  *
  * - `tensor`: any tensor.
  * - returns: true or false.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_view(const flam_tensor *tensor);
+FLAM_API flam_bool flam_tensor_is_view(const flam_tensor *tensor);
 
 /** The tensor that a view was first taken from.
  *
@@ -405,45 +405,36 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_view(const flam_tensor *tenso
  * - returns: the base, or `NULL` without an error where `tensor` is not a view.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_tensor_base(const flam_tensor *tensor);
+FLAM_API FLAM_NULLABLE flam_tensor *flam_tensor_base(const flam_tensor *tensor);
 
 /** Whether it was made in inference mode.
  *
  * - `tensor`: any tensor.
  * - returns: true or false.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_inference(const flam_tensor *tensor);
+FLAM_API flam_bool flam_tensor_is_inference(const flam_tensor *tensor);
 
 /** Name of the gradient that a backward pass runs for it, such as `AddBackward0`.
  *
  * - `tensor`: any tensor.
  * - returns: the name, or `NULL` for a leaf.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) const
-    char *flam_tensor_grad_fn_name(const flam_tensor *tensor);
+FLAM_BORROWED(tensor)
+FLAM_API const char *flam_tensor_grad_fn_name(const flam_tensor *tensor);
 
 /* ---- text ----------------------------------------------------------------------------------- */
-
-/** Sets every option to its default.
- *
- * - `options`: the struct to set up; `struct_size` included.
- */
-FLAM_API FLAM_SINCE(0, 1) void flam_format_options_init(flam_format_options *options);
 
 /** A tensor as text, written as PyTorch prints one. Only the elements shown are fetched from a
  * device.
  *
  * - `tensor`: any tensor.
- * - `options`: how to write; default: the defaults of `flam_format_options_init`.
  * - `out_text`: UTF-8 such as `tensor([1., 2.], requires_grad=True)`; valid until this thread
  *   formats again.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative option; device errors.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
-    flam_tensor_format(const flam_tensor *tensor,
-                       FLAM_NULLABLE const flam_format_options *options FLAM_DEFAULT(NULL),
-                       const char **out_text);
+FLAM_API FLAM_BLOCKS flam_status flam_tensor_format(
+    const flam_tensor *tensor, const char **out_text, const flam_format_options *options);
 
 /* ---- defaults of creation ------------------------------------------------------------------- */
 
@@ -453,13 +444,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE` where `dtype` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_set_default_dtype(flam_dtype dtype);
+FLAM_API flam_status flam_set_default_dtype(flam_dtype dtype);
 
 /** The dtype that creation functions take where none is named.
  *
  * - returns: `FLAM_F32` unless set.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_dtype flam_get_default_dtype(void);
+FLAM_API flam_dtype flam_get_default_dtype(void);
 
 /** Sets the device that creation functions take where none is named.
  *
@@ -467,13 +458,13 @@ FLAM_API FLAM_SINCE(0, 1) flam_dtype flam_get_default_dtype(void);
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_set_default_device(flam_device device);
+FLAM_API flam_status flam_set_default_device(flam_device device);
 
 /** The device that creation functions take where none is named.
  *
  * - returns: the cpu unless set.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_device flam_get_default_device(void);
+FLAM_API flam_device flam_get_default_device(void);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,8 @@ extern "C" {
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where
  *   `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_where(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_OUT flam_tensor *flam_where(
     const flam_tensor *condition, const flam_tensor *input, const flam_tensor *other);
 
 /** Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
@@ -34,10 +35,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`,
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.clip Tensor.clip") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_clamp(const flam_tensor *input,
-        FLAM_NULLABLE const flam_tensor *min FLAM_DEFAULT(NULL),
-        FLAM_NULLABLE const flam_tensor *max FLAM_DEFAULT(NULL));
+FLAM_TORCH("torch Tensor torch.clip Tensor.clip")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp(
+    const flam_tensor *input, FLAM_NULLABLE const flam_tensor *min FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *max FLAM_DEFAULT(NULL));
 
 /** Elements not below a bound. NaN stays NaN.
  *
@@ -46,8 +47,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.clip Tensor.clip") FLAM
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_clamp_min(const flam_tensor *input, const flam_tensor *min);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_min(
+    const flam_tensor *input, const flam_tensor *min);
 
 /** Elements not above a bound. NaN stays NaN.
  *
@@ -56,8 +58,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_clamp_max(const flam_tensor *input, const flam_tensor *max);
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_max(
+    const flam_tensor *input, const flam_tensor *max);
 
 /** `input` with `value` wherever `mask` holds.
  *
@@ -68,7 +71,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has
  *   dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE flam_tensor *flam_masked_fill(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE flam_tensor *flam_masked_fill(
     const flam_tensor *input, const flam_tensor *mask, const flam_tensor *value);
 
 /** Linear interpolation, `input + weight * (end - input)` elementwise.
@@ -80,7 +84,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE flam_tensor *f
  * - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`,
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_lerp(
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_lerp(
     const flam_tensor *input, const flam_tensor *end, const flam_tensor *weight);
 
 /** `input + value * tensor1 * tensor2` elementwise.
@@ -93,10 +98,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest") FLAM_INPLACE
-    FLAM_OUT
-    flam_tensor *flam_addcmul(const flam_tensor *input, const flam_tensor *tensor1,
-        const flam_tensor *tensor2, FLAM_KEYWORD double value FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=widest")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addcmul(
+    const flam_tensor *input, const flam_tensor *tensor1, const flam_tensor *tensor2,
+    FLAM_KEYWORD double value FLAM_DEFAULT(1));
 
 /** `input + value * tensor1 / tensor2` elementwise.
  *
@@ -108,10 +114,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest"
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers or all operands are integral.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest") FLAM_INPLACE
-    FLAM_OUT
-    flam_tensor *flam_addcdiv(const flam_tensor *input, const flam_tensor *tensor1,
-        const flam_tensor *tensor2, FLAM_KEYWORD double value FLAM_DEFAULT(1));
+FLAM_TORCH("torch Tensor")
+FLAM_AUTOCAST("cuda=widest")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addcdiv(
+    const flam_tensor *input, const flam_tensor *tensor1, const flam_tensor *tensor2,
+    FLAM_KEYWORD double value FLAM_DEFAULT(1));
 
 #ifdef __cplusplus
 }

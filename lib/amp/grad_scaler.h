@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "flambeau/amp.h"
 #include "tensor/state.h"
 
 namespace flambeau::amp {

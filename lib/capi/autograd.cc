@@ -58,8 +58,10 @@ struct HookHandle final : flam_hook {
 
 namespace flambeau::capi {
 
-void backward(TensorsView tensors, TensorsView grads, bool retain_graph, bool create_graph,
-              TensorsView inputs) {
+void backward(const Tensor& loss) { flambeau::backward({&loss, 1}, {}, false, false, {}); }
+
+void autograd_backward(TensorsView tensors, TensorsView grads, bool retain_graph,
+                       bool create_graph, TensorsView inputs) {
   flambeau::backward(tensors, grads, retain_graph || create_graph, create_graph, inputs);
 }
 

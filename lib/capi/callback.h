@@ -55,12 +55,6 @@ template <class T> bool read_sized(T* own, const T* given) {
   return true;
 }
 
-template <class T> void read_options(T* own, const T* given, const char* type) {
-  check(read_sized(own, given), Code::invalid_argument, type, ": struct_size ", given->struct_size,
-        " is unknown; this library knows ", sizeof *own,
-        " bytes. Set the struct up with its init function");
-}
-
 // A callback's vtable. One that is refused still has its `user` dropped.
 template <class V> V sized_copy(const V* given, const char* type) {
   V v{};

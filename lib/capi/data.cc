@@ -52,25 +52,18 @@ Ref<flam_dataset> dataset_new(const flam_dataset_vtable* vtable) {
 
 int64_t dataset_size(const flam_dataset* dataset) { return dataset->size(); }
 
-void loader_options_init(flam_loader_options* options) {
-  const data::LoaderOptions d;
-  *options = {sizeof *options,   d.batch_size, d.shuffle, d.drop_last, d.num_workers,
-              d.prefetch_factor, d.pin_memory, d.seed,    d.timeout};
-}
-
-Ref<flam_loader> loader_new(flam_dataset* dataset, const flam_loader_options* options) {
-  flam_loader_options o;
-  loader_options_init(&o);
-  if (options) read_options(&o, options, "flam_loader_options");
+Ref<flam_loader> loader_new(flam_dataset* dataset, int64_t batch_size, bool shuffle, bool drop_last,
+                            int64_t num_workers, int64_t prefetch_factor, bool pin_memory,
+                            uint64_t seed, double timeout) {
   data::LoaderOptions own;
-  own.batch_size = o.batch_size;
-  own.shuffle = o.shuffle != 0;
-  own.drop_last = o.drop_last != 0;
-  own.num_workers = o.num_workers;
-  own.prefetch_factor = o.prefetch_factor;
-  own.pin_memory = o.pin_memory != 0;
-  own.seed = o.seed;
-  own.timeout = o.timeout;
+  own.batch_size = batch_size;
+  own.shuffle = shuffle;
+  own.drop_last = drop_last;
+  own.num_workers = num_workers;
+  own.prefetch_factor = prefetch_factor;
+  own.pin_memory = pin_memory;
+  own.seed = seed;
+  own.timeout = timeout;
   return make_ref<flam_loader>(Ref<flam_dataset>::share(dataset), own);
 }
 

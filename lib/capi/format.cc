@@ -18,7 +18,7 @@ namespace flambeau::capi {
 
 namespace {
 
-using Options = flam_format_options;
+using FormatOptions = flam_format_options;
 
 // With a point for decimals, whatever the locale of the program.
 std::string printed(std::chars_format form, int64_t precision, double v) {
@@ -35,7 +35,7 @@ std::string printed(std::chars_format form, int64_t precision, double v) {
 // The shown numbers and how all of them are written.
 class Numbers {
  public:
-  Numbers(const Tensor& shown, const Options& o)
+  Numbers(const Tensor& shown, const FormatOptions& o)
       : shown_(shown), floating_(is_floating(shown.dtype())), o_(o) {
     if (floating_) {
       choose_notation();
@@ -97,7 +97,7 @@ class Numbers {
 
   const Tensor& shown_;
   bool floating_, whole_ = true, scientific_ = false;
-  const Options& o_;
+  const FormatOptions& o_;
   size_t width_ = 1;
 };
 
@@ -129,7 +129,7 @@ Tensor shown_part(const Tensor& x, bool summarize, int64_t edge) {
 
 class Layout {
  public:
-  Layout(DimsView sizes, bool summarize, const Numbers& numbers, const Options& o)
+  Layout(DimsView sizes, bool summarize, const Numbers& numbers, const FormatOptions& o)
       : sizes_(sizes), summarize_(summarize), numbers_(numbers), o_(o) {}
 
   // Dimension d from the next unread number on.
@@ -177,7 +177,7 @@ class Layout {
   DimsView sizes_;
   bool summarize_;
   const Numbers& numbers_;
-  const Options& o_;
+  const FormatOptions& o_;
   int64_t next_ = 0;
 };
 
@@ -189,7 +189,7 @@ std::string tuple_text(DimsView sizes) {
   return s;
 }
 
-std::vector<std::string> suffixes(const Tensor& t, const Options& o) {
+std::vector<std::string> suffixes(const Tensor& t, const FormatOptions& o) {
   std::vector<std::string> out;
   if (!t.device().is_cpu()) out.push_back("device='" + to_string(t.device()) + "'");
   const bool is_default = t.dtype() == defaults().dtype;
@@ -205,7 +205,7 @@ std::vector<std::string> suffixes(const Tensor& t, const Options& o) {
   return out;
 }
 
-std::string formatted(const Tensor& t, const Options& o) {
+std::string formatted(const Tensor& t, const FormatOptions& o) {
   const std::string prefix = "tensor(";
   const size_t indent = prefix.size() + size_t(o.indent);
   std::string text = prefix;
@@ -234,12 +234,10 @@ std::string formatted(const Tensor& t, const Options& o) {
 
 }  // namespace
 
-void format_options_init(flam_format_options* o) { *o = {sizeof *o, 4, 1000, 3, 80, -1, 0}; }
-
-const char* tensor_format(const Tensor& t, const flam_format_options* given) {
-  flam_format_options o;
-  format_options_init(&o);
-  if (given) read_options(&o, given, "flam_format_options");
+const char* tensor_format(const Tensor& t, int64_t precision, int64_t threshold, int64_t edgeitems,
+                          int64_t linewidth, int32_t sci_mode, int32_t indent) {
+  const flam_format_options o{sizeof o,  precision, threshold, edgeitems,
+                              linewidth, sci_mode,  indent};
   check(
       o.precision >= 0 && o.threshold >= 0 && o.edgeitems >= 0 && o.linewidth > 0 && o.indent >= 0,
       Code::invalid_argument,

@@ -131,7 +131,7 @@ void module_load_state_dict(flam_module* m, const flam_state* state, bool strict
   nn::load_state_dict(*m, *state, strict);
 }
 
-void module_to(flam_module* m, Device device, Dtype dtype, bool non_blocking) {
+void module_to(flam_module* m, Dtype dtype, Device device, bool non_blocking) {
   nn::move_to(*m, device, dtype, non_blocking);
 }
 

@@ -10,16 +10,8 @@
 
 namespace flambeau::capi {
 
-void profiler_options_init(flam_profiler_options* options) {
-  *options = {sizeof *options, 0, 0, 0, 1};
-}
-
-void profiler_start(const flam_profiler_options* options) {
-  flam_profiler_options o;
-  profiler_options_init(&o);
-  if (options) read_options(&o, options, "flam_profiler_options");
-  probe::start(
-      {o.record_shapes != 0, o.profile_memory != 0, o.with_modules != 0, o.device_time != 0});
+void profiler_start(bool record_shapes, bool profile_memory, bool with_modules, bool device_time) {
+  probe::start({record_shapes, profile_memory, with_modules, device_time});
 }
 
 bool profiler_is_running() { return probe::running(); }

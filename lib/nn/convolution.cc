@@ -1,6 +1,7 @@
 // Convolutions and their transposes over one to three dimensions as one layer: the kernel's number
 // of sizes says how many.
 #include "base/error.h"
+#include "flambeau/pad.h"
 #include "nn/blocks.h"
 
 namespace flambeau::nn {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ref.h"
+#include "flambeau/plot.h"
 
 namespace flambeau::observe {
 

@@ -12,6 +12,7 @@
 
 #include "base/device.h"
 #include "base/ref.h"
+#include "flambeau/progress.h"
 
 namespace flambeau::observe {
 

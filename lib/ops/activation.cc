@@ -1,4 +1,6 @@
 // Activations. Each gradient is one kernel, and the same as ops where it is differentiated again.
+#include "flambeau/activation.h"
+#include "flambeau/binary.h"
 #include "kernels/activation.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // Distances, and slices kept within a distance of 0. Those of all pairs in the usual norm are made
 // of products of matrices, forwards and backwards, so that no tensor of differences is needed.
 #include "base/error.h"
+#include "flambeau/matrix.h"
 #include "ops/call.h"
 #include "ops/formula.h"
 

@@ -1,6 +1,7 @@
 // Quotients, remainders and powers. Integers follow Python: floor_divide and remainder round
 // downwards, an integer divided by 0 is an error on the cpu, where it can be seen without waiting.
 #include "base/error.h"
+#include "flambeau/binary.h"
 #include "kernels/binary.h"
 #include "kernels/fold.h"
 #include "kernels/pointwise.h"

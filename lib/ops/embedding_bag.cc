@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "flambeau/embedding.h"
 #include "ops/formula.h"
 #include "ops/indices.h"
 #include "ops/read.h"

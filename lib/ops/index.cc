@@ -2,6 +2,7 @@
 // become one list of
 // indices per dimension of that view, which index_lists.cc reads and writes.
 #include "base/error.h"
+#include "flambeau/index.h"
 #include "ops/call.h"
 #include "ops/indices.h"
 

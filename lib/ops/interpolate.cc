@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "flambeau/image.h"
 #include "kernels/resample.h"
 #include "ops/formula.h"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "flambeau/sort.h"
 #include "ops/call.h"
 #include "ops/formula.h"
 #include "ops/ops.h"

@@ -1,5 +1,6 @@
 // Sums, means, products and counts, and the sum that undoes broadcasting.
 #include "base/error.h"
+#include "flambeau/binary.h"
 #include "kernels/fold.h"
 #include "ops/formula.h"
 #include "ops/over.h"

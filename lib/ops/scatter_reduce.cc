@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "flambeau/arrange.h"
+#include "flambeau/binary.h"
 #include "ops/call.h"
 #include "ops/formula.h"
 #include "ops/indices.h"

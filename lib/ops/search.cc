@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "flambeau/search.h"
 #include "kernels/sort.h"
 #include "ops/call.h"
 #include "ops/formula.h"

@@ -36,7 +36,7 @@ static void measured(const char* name, void (*call)(void), double seconds) {
 
 static flam_tensor* randn(int64_t rows, int64_t columns) {
   const int64_t size[2] = {rows, columns};
-  return flam_randn(size, 2, NULL, FLAM_F32, 0, 0);
+  return flam_randn(size, 2, NULL);
 }
 
 static void add(void) { flam_tensor_release(flam_add(a, b, 1)); }
@@ -44,7 +44,7 @@ static void add(void) { flam_tensor_release(flam_add(a, b, 1)); }
 static void learn(flam_tensor* prediction, flam_optimizer* with) {
   flam_tensor* loss = flam_mse_loss(prediction, y, FLAM_REDUCTION_MEAN);
   flam_optimizer_zero_grad(with, 1);
-  flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0);
+  flam_backward(loss);
   flam_optimizer_step(with);
   flam_tensor_release(loss);
   flam_tensor_release(prediction);
@@ -62,9 +62,9 @@ static void mlp_functional(void) {
 static flam_module* new_model(void) {
   flam_module *m = flam_nn_sequential(), *parts[3];
   int i;
-  parts[0] = flam_nn_linear(INPUTS, HIDDEN, 1, 0, FLAM_F32);
+  parts[0] = flam_nn_linear(INPUTS, HIDDEN, NULL);
   parts[1] = flam_nn_activation(FLAM_ACTIVATION_RELU);
-  parts[2] = flam_nn_linear(HIDDEN, 1, 1, 0, FLAM_F32);
+  parts[2] = flam_nn_linear(HIDDEN, 1, NULL);
   for (i = 0; i < 3; ++i) {
     flam_module_append(m, parts[i]);
     flam_module_release(parts[i]);
@@ -77,7 +77,7 @@ static flam_optimizer* adam(const flam_module* of, flam_tensor* into[4]) {
   static const char* const names[4] = {"0.weight", "0.bias", "2.weight", "2.bias"};
   int i;
   for (i = 0; i < 4; ++i) into[i] = flam_module_parameter(of, names[i]);
-  return flam_adam_new(into, 4, 1e-3, 0.9, 0.999, 1e-8, 0, 0, 0);
+  return flam_adam_new(into, 4, NULL);
 }
 
 int main(int argc, char** argv) {
@@ -92,11 +92,13 @@ int main(int argc, char** argv) {
     return 1;
   }
   flam_set_num_threads(1);
-  a = flam_ones(&one, 1, FLAM_F32, 0, 0);
-  b = flam_ones(&one, 1, FLAM_F32, 0, 0);
+  a = flam_ones(&one, 1, NULL);
+  b = flam_ones(&one, 1, NULL);
   measured("add", add, seconds);
   flam_tensor_release(a);
-  a = flam_ones(&one, 1, FLAM_F32, 0, 1);
+  flam_creation_options ones_options = FLAM_CREATION_OPTIONS_INIT;
+  ones_options.requires_grad = 1;
+  a = flam_ones(&one, 1, &ones_options);
   measured("add, autograd", add, seconds);
 
   x = randn(BATCH, INPUTS);

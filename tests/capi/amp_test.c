@@ -5,7 +5,7 @@
 static flam_tensor *matrix(double value) {
   const int64_t size[2] = {2, 2};
   flam_tensor *number = flam_scalar_f64(value);
-  flam_tensor *filled = flam_full(size, 2, number, FLAM_F32, 0, 0);
+  flam_tensor *filled = flam_full(size, 2, number, NULL);
   flam_tensor_release(number);
   return filled;
 }
@@ -21,9 +21,14 @@ static void test_scopes_nest(void) {
   flam_tensor *a = matrix(1);
   flam_scope outer, inner;
   CHECK(!flam_autocast_enabled(FLAM_CPU) && flam_autocast_dtype(FLAM_CPU) == FLAM_BF16);
-  CHECK(flam_autocast_push(FLAM_CPU, FLAM_F16, 1, 1, &outer) == FLAM_OK);
+  flam_autocast_push_options autocast_push_options = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
+  autocast_push_options.dtype = FLAM_F16;
+  CHECK(flam_autocast_push(FLAM_CPU, &outer, &autocast_push_options) == FLAM_OK);
   CHECK(dtype_of_product(a, a) == FLAM_F16 && !flam_autocast_enabled(FLAM_CUDA));
-  CHECK(flam_autocast_push(FLAM_CPU, FLAM_DTYPE_NONE, 0, 0, &inner) == FLAM_OK);
+  flam_autocast_push_options autocast_push_options_2 = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
+  autocast_push_options_2.enabled = 0;
+  autocast_push_options_2.cache_enabled = 0;
+  CHECK(flam_autocast_push(FLAM_CPU, &inner, &autocast_push_options_2) == FLAM_OK);
   CHECK(dtype_of_product(a, a) == FLAM_F32 && !flam_autocast_cache_enabled());
   CHECK(flam_autocast_set(FLAM_CPU, 1, FLAM_BF16) == FLAM_OK);
   CHECK(dtype_of_product(a, a) == FLAM_BF16);
@@ -37,20 +42,28 @@ static void test_scopes_nest(void) {
 
 static void test_refusals(void) {
   flam_scope scope;
-  CHECK(flam_autocast_push(FLAM_CPU, FLAM_I32, 1, 1, &scope) == FLAM_ERROR_DTYPE);
+  flam_autocast_push_options autocast_push_options = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
+  autocast_push_options.dtype = FLAM_I32;
+  CHECK(flam_autocast_push(FLAM_CPU, &scope, &autocast_push_options) == FLAM_ERROR_DTYPE);
   CHECK_ERROR(FLAM_ERROR_DTYPE, "float16, bfloat16 or float32");
-  CHECK(flam_autocast_push(FLAM_DEVICE_NONE, FLAM_F16, 1, 1, &scope) ==
+  flam_autocast_push_options autocast_push_options_2 = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
+  autocast_push_options_2.dtype = FLAM_F16;
+  CHECK(flam_autocast_push(FLAM_DEVICE_NONE, &scope, &autocast_push_options_2) ==
         FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "unsupported autocast device_type");
   CHECK(!flam_autocast_enabled(FLAM_CPU));
-  CHECK(!flam_grad_scaler_new(1, 1, 0.5, 1, 1));
+  flam_grad_scaler_options grad_scaler_options = FLAM_GRAD_SCALER_OPTIONS_INIT;
+  grad_scaler_options.init_scale = 1;
+  grad_scaler_options.growth_factor = 1;
+  grad_scaler_options.growth_interval = 1;
+  CHECK(!flam_grad_scaler_new(&grad_scaler_options));
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "growth factor must be > 1");
 }
 
 /* The product of a matrix of ones with the parameter, whose elements are all `value`. */
 static int product_is(flam_tensor *a, flam_tensor *w, double value) {
   flam_tensor *y = flam_matmul(a, w), *wanted = matrix(2 * value);
-  flam_tensor *f32 = flam_to(y, 0, FLAM_F32, 0, 0);
+  flam_tensor *f32 = flam_to(y, FLAM_F32, 0, NULL);
   flam_bool same = 0;
   CHECK(flam_equal(f32, wanted, &same) == FLAM_OK);
   flam_tensor_release(y);
@@ -63,13 +76,15 @@ static void test_casts_are_made_anew(void) {
   flam_tensor *a = matrix(1), *w = matrix(1), *two = flam_scalar_f64(2), *y, *loss, *grad;
   flam_scope autocast, off;
   CHECK(flam_tensor_set_requires_grad(w, 1) == FLAM_OK);
-  CHECK(flam_autocast_push(FLAM_CPU, FLAM_BF16, 1, 1, &autocast) == FLAM_OK);
+  flam_autocast_push_options autocast_push_options = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
+  autocast_push_options.dtype = FLAM_BF16;
+  CHECK(flam_autocast_push(FLAM_CPU, &autocast, &autocast_push_options) == FLAM_OK);
   off = flam_grad_mode_push(0);
   CHECK(product_is(a, w, 1)); /* a cast that no gradient flows through */
   CHECK(flam_scope_pop(off) == FLAM_OK);
   y = flam_matmul(a, w);
-  loss = flam_sum(y, NULL, 0, 0, FLAM_F32);
-  CHECK(flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+  loss = flam_sum(y, NULL);
+  CHECK(flam_backward(loss) == FLAM_OK);
   grad = flam_tensor_grad(w);
   CHECK(grad && flam_tensor_dtype(grad) == FLAM_F32);
   off = flam_grad_mode_push(0);
@@ -89,10 +104,10 @@ static void test_casts_are_made_anew(void) {
 static void step(flam_grad_scaler *scaler, flam_optimizer *optimizer, flam_tensor **params,
                  double slope) {
   flam_tensor *factor = flam_scalar_f64(slope), *second = flam_mul(params[1], factor),
-              *both = flam_add(params[0], second, 1), *loss = flam_sum(both, NULL, 0, 0, 0),
+              *both = flam_add(params[0], second, 1), *loss = flam_sum(both, NULL),
               *scaled = flam_grad_scaler_scale(scaler, loss);
   CHECK(flam_optimizer_zero_grad(optimizer, 1) == FLAM_OK);
-  CHECK(flam_backward(&scaled, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+  CHECK(flam_backward(scaled) == FLAM_OK);
   CHECK(flam_grad_scaler_step(scaler, optimizer) == FLAM_OK);
   CHECK(flam_grad_scaler_step(scaler, optimizer) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "step() has already been called");
@@ -106,7 +121,10 @@ static void step(flam_grad_scaler *scaler, flam_optimizer *optimizer, flam_tenso
 
 static void test_scaler_skips_and_reports(void) {
   flam_tensor *params[2] = {vector(1, 2), vector(3, 4)};
-  flam_grad_scaler *scaler = flam_grad_scaler_new(4, 2, 0.5, 2, 1), *other;
+  flam_grad_scaler_options grad_scaler_options = FLAM_GRAD_SCALER_OPTIONS_INIT;
+  grad_scaler_options.init_scale = 4;
+  grad_scaler_options.growth_interval = 2;
+  flam_grad_scaler *scaler = flam_grad_scaler_new(&grad_scaler_options), *other;
   flam_optimizer *sgd;
   flam_state *state;
   flam_bool skipped;
@@ -114,7 +132,11 @@ static void test_scaler_skips_and_reports(void) {
   double scale;
   CHECK(flam_tensor_set_requires_grad(params[0], 1) == FLAM_OK);
   CHECK(flam_tensor_set_requires_grad(params[1], 1) == FLAM_OK);
-  sgd = flam_sgd_new(params, 2, 1, 0.9, 0.5, 0, 0, 0);
+  flam_sgd_options sgd_options = FLAM_SGD_OPTIONS_INIT;
+  sgd_options.lr = 1;
+  sgd_options.momentum = 0.9;
+  sgd_options.dampening = 0.5;
+  sgd = flam_sgd_new(params, 2, &sgd_options);
   CHECK(flam_grad_scaler_update(scaler) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "_scale is None");
   step(scaler, sgd, params, 1e308 * 10);
@@ -127,7 +149,12 @@ static void test_scaler_skips_and_reports(void) {
   step(scaler, sgd, params, 0);
   CHECK(flam_grad_scaler_get_scale(scaler, &scale) == FLAM_OK && scale == 4);
   state = flam_grad_scaler_state_dict(scaler);
-  other = flam_grad_scaler_new(1, 3, 0.25, 7, 1);
+  flam_grad_scaler_options grad_scaler_options_2 = FLAM_GRAD_SCALER_OPTIONS_INIT;
+  grad_scaler_options_2.init_scale = 1;
+  grad_scaler_options_2.growth_factor = 3;
+  grad_scaler_options_2.backoff_factor = 0.25;
+  grad_scaler_options_2.growth_interval = 7;
+  other = flam_grad_scaler_new(&grad_scaler_options_2);
   CHECK(flam_grad_scaler_load_state_dict(other, state) == FLAM_OK);
   CHECK(flam_grad_scaler_get_scale(other, &scale) == FLAM_OK && scale == 4);
   flam_state_release(state);

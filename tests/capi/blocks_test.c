@@ -3,7 +3,7 @@
 #include "check.h"
 
 static flam_tensor *noise(const int64_t *size, size_t n) {
-  return flam_randn(size, n, NULL, FLAM_F32, 0, 0);
+  return flam_randn(size, n, NULL);
 }
 
 /* Calls the module, checks the result's shape and that every parameter receives a gradient. */
@@ -20,8 +20,8 @@ static void check_forward(flam_module *module, const int64_t *in, size_t n_in, c
   for (i = 0; i < n_out; ++i) CHECK(flam_tensor_size(y, (int64_t)i) == out[i]);
   weights = noise(out, n_out);
   product = flam_mul(y, weights);
-  total = flam_sum(product, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward(&total, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+  total = flam_sum(product, NULL);
+  CHECK(flam_backward(total) == FLAM_OK);
   state = flam_module_named_parameters(module, 1);
   CHECK(state && flam_state_size(state) == parameters);
   for (i = 0; i < parameters; ++i) {
@@ -47,69 +47,102 @@ static void check_text(flam_module *module, const char *text) {
 static void test_convolutions(void) {
   const int64_t in[3] = {2, 4, 9}, out[3] = {2, 6, 9}, k = 3, one = 1, none = 0, two = 2;
   const int64_t image[4] = {1, 4, 5, 5}, grown[4] = {1, 3, 11, 11}, kernel[2] = {3, 3};
-  flam_module *m = flam_nn_convolution(4, 6, &k, 1, &one, 1, &one, 1, &one, 1, 2, 1,
-                                       FLAM_PADDING_REFLECT, 0, &none, 1, 0, FLAM_DTYPE_NONE);
+  flam_nn_convolution_options convolution_options = FLAM_NN_CONVOLUTION_OPTIONS_INIT;
+  convolution_options.padding = &one;
+  convolution_options.n_padding = 1;
+  convolution_options.groups = 2;
+  convolution_options.padding_mode = FLAM_PADDING_REFLECT;
+  flam_module *m = flam_nn_convolution(4, 6, &k, 1, &convolution_options);
   check_text(m,
              "Conv1d(4, 6, kernel_size=(3,), stride=(1,), padding=(1,), groups=2, "
              "padding_mode=reflect)");
   check_forward(m, in, 3, out, 3, 2);
-  m = flam_nn_convolution(4, 3, kernel, 2, &two, 1, &none, 1, &one, 1, 1, 0, FLAM_PADDING_CONSTANT,
-                          1, &none, 1, 0, FLAM_DTYPE_NONE);
+  flam_nn_convolution_options convolution_options_2 = FLAM_NN_CONVOLUTION_OPTIONS_INIT;
+  convolution_options_2.stride = &two;
+  convolution_options_2.n_stride = 1;
+  convolution_options_2.bias = 0;
+  convolution_options_2.transposed = 1;
+  m = flam_nn_convolution(4, 3, kernel, 2, &convolution_options_2);
   check_text(m, "ConvTranspose2d(4, 3, kernel_size=(3, 3), stride=(2, 2), bias=False)");
   check_forward(m, image, 4, grown, 4, 1);
-  CHECK(!flam_nn_convolution(4, 3, &k, 1, &none, 1, &none, 1, &one, 1, 1, 1, FLAM_PADDING_CONSTANT,
-                             0, &none, 1, 0, FLAM_DTYPE_NONE));
+  flam_nn_convolution_options convolution_options_3 = FLAM_NN_CONVOLUTION_OPTIONS_INIT;
+  convolution_options_3.stride = &none;
+  convolution_options_3.n_stride = 1;
+  CHECK(!flam_nn_convolution(4, 3, &k, 1, &convolution_options_3));
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "stride must be at least 1");
 }
 
 static void test_norms(void) {
   const int64_t in[3] = {2, 4, 6}, six = 6;
-  flam_module *m = flam_nn_layer_norm(&six, 1, 1e-5, 1, 1, 0, FLAM_DTYPE_NONE);
+  flam_module *m = flam_nn_layer_norm(&six, 1, NULL);
   check_text(m, "LayerNorm((6,), eps=1e-05, elementwise_affine=True, bias=True)");
   check_forward(m, in, 3, in, 3, 2);
-  m = flam_nn_rms_norm(&six, 1, NULL, 1, 0, FLAM_DTYPE_NONE);
+  m = flam_nn_rms_norm(&six, 1, NULL);
   check_text(m, "RMSNorm((6,), eps=None, elementwise_affine=True)");
   check_forward(m, in, 3, in, 3, 1);
-  check_forward(flam_nn_group_norm(2, 4, 1e-5, 1, 0, FLAM_DTYPE_NONE), in, 3, in, 3, 2);
-  check_forward(flam_nn_instance_norm(4, 1, 1e-5, 1, 0, FLAM_DTYPE_NONE), in, 3, in, 3, 2);
-  CHECK(!flam_nn_group_norm(3, 4, 1e-5, 1, 0, FLAM_DTYPE_NONE));
+  check_forward(flam_nn_group_norm(2, 4, NULL), in, 3, in, 3, 2);
+  flam_nn_instance_norm_options instance_norm_options = FLAM_NN_INSTANCE_NORM_OPTIONS_INIT;
+  instance_norm_options.affine = 1;
+  check_forward(flam_nn_instance_norm(4, 1, &instance_norm_options), in, 3, in, 3, 2);
+  CHECK(!flam_nn_group_norm(3, 4, NULL));
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "divisible by num_groups");
 }
 
 static void test_recurrence(void) {
   const int64_t in[3] = {5, 2, 4}, out[3] = {5, 2, 6};
+  flam_nn_recurrent_options recurrent_options = FLAM_NN_RECURRENT_OPTIONS_INIT;
+  recurrent_options.num_layers = 2;
+  recurrent_options.bidirectional = 1;
   flam_module *m =
-      flam_nn_recurrent(FLAM_RECURRENT_LSTM, 4, 3, 2, 1, 0, 0, 1, 0, 0, FLAM_DTYPE_NONE);
+      flam_nn_recurrent(FLAM_RECURRENT_LSTM, 4, 3, &recurrent_options);
   flam_tensor *w;
   check_text(m, "LSTM(4, 3, num_layers=2, bidirectional=True)");
   w = flam_module_parameter(m, "weight_hh_l1_reverse");
   CHECK(w && flam_tensor_size(w, 0) == 12);
   flam_tensor_release(w);
   check_forward(m, in, 3, out, 3, 16);
-  check_forward(flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, 1, 1, 0, 0, 0, 0, 0, FLAM_DTYPE_NONE),
+  check_forward(flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, NULL),
                 in, 3, out, 3, 4);
+  flam_nn_recurrent_options recurrent_options_2 = FLAM_NN_RECURRENT_OPTIONS_INIT;
+  recurrent_options_2.bias = 0;
   check_forward(
-      flam_nn_recurrent(FLAM_RECURRENT_RNN_TANH, 4, 6, 1, 0, 0, 0, 0, 0, 0, FLAM_DTYPE_NONE), in, 3,
+      flam_nn_recurrent(FLAM_RECURRENT_RNN_TANH, 4, 6, &recurrent_options_2), in, 3,
       out, 3, 2);
-  CHECK(!flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, 1, 1, 0, 0, 0, 2, 0, FLAM_DTYPE_NONE));
+  flam_nn_recurrent_options recurrent_options_3 = FLAM_NN_RECURRENT_OPTIONS_INIT;
+  recurrent_options_3.proj_size = 2;
+  CHECK(!flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, &recurrent_options_3));
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "proj_size");
 }
 
 static void test_attention(void) {
   const int64_t in[3] = {2, 5, 6};
-  flam_module *m = flam_nn_multihead_attention(6, 2, 0, 1, 1, 0, FLAM_DTYPE_NONE);
+  flam_nn_multihead_attention_options multihead_attention_options = FLAM_NN_MULTIHEAD_ATTENTION_OPTIONS_INIT;
+  multihead_attention_options.batch_first = 1;
+  flam_module *m = flam_nn_multihead_attention(6, 2, &multihead_attention_options);
   check_forward(m, in, 3, in, 3, 4);
-  m = flam_nn_transformer_encoder_layer(6, 3, 8, 0, 1, 1e-5, 1, 1, 0, FLAM_DTYPE_NONE);
+  flam_nn_transformer_encoder_layer_options transformer_encoder_layer_options = FLAM_NN_TRANSFORMER_ENCODER_LAYER_OPTIONS_INIT;
+  transformer_encoder_layer_options.dim_feedforward = 8;
+  transformer_encoder_layer_options.dropout = 0;
+  transformer_encoder_layer_options.gelu = 1;
+  transformer_encoder_layer_options.batch_first = 1;
+  transformer_encoder_layer_options.norm_first = 1;
+  m = flam_nn_transformer_encoder_layer(6, 3, &transformer_encoder_layer_options);
   CHECK(flam_module_child_count(m) == 8);
   check_forward(m, in, 3, in, 3, 12);
-  CHECK(!flam_nn_multihead_attention(6, 4, 0, 1, 1, 0, FLAM_DTYPE_NONE));
+  flam_nn_multihead_attention_options multihead_attention_options_2 = FLAM_NN_MULTIHEAD_ATTENTION_OPTIONS_INIT;
+  multihead_attention_options_2.batch_first = 1;
+  CHECK(!flam_nn_multihead_attention(6, 4, &multihead_attention_options_2));
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "divisible by num_heads");
 }
 
 static void test_tables(void) {
   const int64_t size[2] = {2, 3}, row = -1;
-  flam_module *m = flam_nn_embedding(5, 4, &row, 0, FLAM_DTYPE_NONE);
-  flam_tensor *at = flam_zeros(size, 2, FLAM_I64, 0, 0), *y;
+  flam_nn_embedding_options embedding_options = FLAM_NN_EMBEDDING_OPTIONS_INIT;
+  embedding_options.padding_idx = &row;
+  flam_module *m = flam_nn_embedding(5, 4, &embedding_options);
+  flam_creation_options zeros_options = FLAM_CREATION_OPTIONS_INIT;
+  zeros_options.dtype = FLAM_I64;
+  flam_tensor *at = flam_zeros(size, 2, &zeros_options), *y;
   check_text(m, "Embedding(5, 4, padding_idx=4)");
   y = flam_module_call(m, at);
   CHECK(y && flam_tensor_dim(y) == 3 && flam_tensor_size(y, 2) == 4);

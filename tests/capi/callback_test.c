@@ -11,7 +11,9 @@ static void misbehave(void) {
   ++calls;
   CHECK(flam_frame_push() != 0);
   CHECK(flam_grad_mode_push(0) != 0);
-  CHECK(flam_autocast_push(FLAM_CPU, FLAM_BF16, 1, 1, &scope) == FLAM_OK);
+  flam_autocast_push_options autocast_push_options = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
+  autocast_push_options.dtype = FLAM_BF16;
+  CHECK(flam_autocast_push(FLAM_CPU, &scope, &autocast_push_options) == FLAM_OK);
   CHECK(flam_inference_mode_push(0) != 0);
   flam_set_grad_enabled(0);
   CHECK(vector(7, 7) != NULL); /* a temporary, for the frame */
@@ -36,8 +38,8 @@ static flam_tensor *leaf(double a, double b) {
 }
 
 static flam_status backward(flam_tensor *y) {
-  flam_tensor *sum = flam_sum(y, NULL, 0, 0, FLAM_DTYPE_NONE);
-  return flam_backward(&sum, 1, NULL, 0, 0, 0, NULL, 0);
+  flam_tensor *sum = flam_sum(y, NULL);
+  return flam_backward(sum);
 }
 
 static flam_tensor *doubled(const flam_tensor *t) { return flam_add(flam_neg(flam_neg(t)), t, 1); }
@@ -124,7 +126,7 @@ static void test_gradients(void) {
   CHECK(flam_tensor_set_grad(x, NULL) == FLAM_OK);
   UNDISTURBED({
     flam_tensor *raw = vector(5, 5);
-    flam_tensor_list *made = flam_function_record(&function, &x, 1, &raw, 1, NULL, 0, NULL, 0);
+    flam_tensor_list *made = flam_function_record(&function, &x, 1, &raw, 1, NULL);
     CHECK(backward(flam_tensor_list_get(made, 0)) == FLAM_OK);
   });
   grad = flam_tensor_grad(x);
@@ -195,7 +197,9 @@ static void test_optimizers(void) {
   flam_closure loss = {sizeof(flam_closure), NULL, closure, NULL};
   flam_rate_callback factor = {sizeof(flam_rate_callback), NULL, rate, NULL};
   flam_tensor *x = leaf(1, 2);
-  flam_optimizer *o = flam_rmsprop_new(&x, 1, 0.5, 0.99, 1e-8, 0, 0, 0, 0);
+  flam_rmsprop_options rmsprop_options = FLAM_RMSPROP_OPTIONS_INIT;
+  rmsprop_options.lr = 0.5;
+  flam_optimizer *o = flam_rmsprop_new(&x, 1, &rmsprop_options);
   double value = 0;
   loss.user = x;
   UNDISTURBED(CHECK(flam_optimizer_step_closure(o, &loss, &value) == FLAM_OK && value == 1));

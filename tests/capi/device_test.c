@@ -9,7 +9,10 @@ static const int64_t MiB = 1048576;
 static flam_device sim(int index) { return flam_device_make(FLAM_SIM, index); }
 
 static flam_tensor *bytes_on(flam_device device, int64_t n) {
-  return flam_empty(&n, 1, FLAM_U8, device, 0);
+  flam_creation_options empty_options = FLAM_CREATION_OPTIONS_INIT;
+  empty_options.dtype = FLAM_U8;
+  empty_options.device = device;
+  return flam_empty(&n, 1, &empty_options);
 }
 
 static void test_devices_are_there(void) {
@@ -30,8 +33,10 @@ static void test_devices_are_there(void) {
 }
 
 static void test_tensors_and_modules_move(void) {
-  flam_tensor *x = vector(1, 2), *there = flam_to(x, sim(0), FLAM_DTYPE_NONE, 0, 0);
-  flam_tensor *over = flam_to(there, sim(1), FLAM_DTYPE_NONE, 1, 0), *sum = flam_add(over, over, 1);
+  flam_tensor *x = vector(1, 2), *there = flam_to(x, FLAM_DTYPE_NONE, sim(0), NULL);
+  flam_to_options to_options = FLAM_TO_OPTIONS_INIT;
+  to_options.non_blocking = 1;
+  flam_tensor *over = flam_to(there, FLAM_DTYPE_NONE, sim(1), &to_options), *sum = flam_add(over, over, 1);
   flam_module *module = flam_module_new("Plain", NULL);
   void *data = NULL;
   CHECK(flam_tensor_device(there) == sim(0) && flam_tensor_device(sum) == sim(1));
@@ -53,9 +58,11 @@ static void test_tensors_and_modules_move(void) {
 static void test_a_mismatch_names_every_operand(void) {
   const flam_scope frame = flam_frame_push();
   const int64_t shape[2] = {2, 2};
-  flam_tensor *x = flam_ones(shape, 2, FLAM_F32, sim(0), 0),
-              *w = flam_ones(shape, 2, FLAM_F32, 0, 0);
-  flam_tensor *b = flam_ones(shape, 1, FLAM_F32, 0, 0);
+  flam_creation_options ones_options = FLAM_CREATION_OPTIONS_INIT;
+  ones_options.device = sim(0);
+  flam_tensor *x = flam_ones(shape, 2, &ones_options),
+              *w = flam_ones(shape, 2, NULL);
+  flam_tensor *b = flam_ones(shape, 1, NULL);
   const char *text;
   CHECK(flam_linear(x, w, b) == NULL && flam_error_code() == FLAM_ERROR_DEVICE_MISMATCH);
   text = flam_error_message();
@@ -64,7 +71,7 @@ static void test_a_mismatch_names_every_operand(void) {
   CHECK(strstr(text, "weight and bias are on cpu, the others on sim:0"));
   CHECK(strstr(text, "move them: weight.to(\"sim:0\"), bias.to(\"sim:0\")"));
   flam_error_clear();
-  CHECK(flam_add(x, flam_to(w, sim(1), FLAM_DTYPE_NONE, 0, 0), 1) == NULL);
+  CHECK(flam_add(x, flam_to(w, FLAM_DTYPE_NONE, sim(1), NULL), 1) == NULL);
   CHECK(strstr(flam_error_message(), "sim:1") && strstr(flam_error_message(), "sim:0"));
   CHECK_ERROR(FLAM_ERROR_DEVICE_MISMATCH, "add(input: ");
   CHECK(flam_add(x, flam_scalar_f64(1), 1) != NULL); /* a number has no device */

@@ -26,7 +26,7 @@ static void test_a_chain_keeps_its_first_error(void) {
   const int64_t size[1] = {3};
   const double data[3] = {1, 2, 3};
   flam_tensor* x = vector(1, 2);
-  flam_tensor* odd = flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 0);
+  flam_tensor* odd = flam_tensor_from_data(data, size, 1, FLAM_F64, NULL);
   flam_tensor* bad = flam_add(x, odd, 1);
   flam_tensor* y;
   CHECK(bad == NULL && flam_error_code() == FLAM_ERROR_SHAPE);
@@ -45,7 +45,7 @@ static void test_a_null_operand_is_named(void) {
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg: input is NULL");
   CHECK(flam_add(x, NULL, 1) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_add: other is NULL");
-  CHECK(flam_tensor_from_data(NULL, NULL, 1, FLAM_F64, 0, 0) == NULL);
+  CHECK(flam_tensor_from_data(NULL, NULL, 1, FLAM_F64, NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_tensor_from_data: size is NULL");
   CHECK(flam_tensor_dim(NULL) == 0 && flam_tensor_sizes(NULL) == NULL);
   flam_tensor_release(NULL);
@@ -58,7 +58,7 @@ static void test_a_nullable_operand_fails_while_an_error_is_pending(void) {
   const int64_t size[2] = {2, 2};
   const double data[4] = {1, 0, 0, 1};
   flam_tensor* x = vector(3, 4);
-  flam_tensor* w = flam_tensor_from_data(data, size, 2, FLAM_F64, 0, 0);
+  flam_tensor* w = flam_tensor_from_data(data, size, 2, FLAM_F64, NULL);
   flam_tensor* y = flam_linear(x, w, NULL);
   CHECK(y && equals(y, 3, 4));
   CHECK(flam_linear(x, w, flam_neg(NULL)) == NULL);
@@ -71,11 +71,13 @@ static void test_a_nullable_operand_fails_while_an_error_is_pending(void) {
 static void test_numbers_that_are_no_enumerators(void) {
   flam_tensor* x = vector(1, 2);
   const int64_t size[1] = {2};
-  CHECK(flam_tensor_from_data(NULL, size, 1, 99, 0, 0) == NULL);
+  CHECK(flam_tensor_from_data(NULL, size, 1, 99, NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number 99");
-  CHECK(flam_tensor_from_data(NULL, size, 1, -1, 0, 0) == NULL);
+  CHECK(flam_tensor_from_data(NULL, size, 1, -1, NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number -1");
-  CHECK(flam_tensor_from_data(NULL, size, 1, FLAM_F32, 7 << 16, 0) == NULL);
+  flam_tensor_from_data_options tensor_from_data_options = FLAM_TENSOR_FROM_DATA_OPTIONS_INIT;
+  tensor_from_data_options.device = 7 << 16;
+  CHECK(flam_tensor_from_data(NULL, size, 1, FLAM_F32, &tensor_from_data_options) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no device of code 458752");
   CHECK(flam_mse_loss(x, x, 77) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no flam_reduction of number 77");
@@ -87,10 +89,10 @@ static void test_a_refused_call_drops_what_it_was_given(void) {
   flam_tensor* x;
   const int64_t size[1] = {2};
   dropped = 0;
-  CHECK(flam_tensor_from_blob(&one, NULL, 1, NULL, 0, FLAM_F32, 0, count_drop, &one) == NULL);
+  CHECK(flam_tensor_from_blob(&one, NULL, 1, FLAM_F32, count_drop, &one, NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "size is NULL");
   CHECK(dropped == 1);
-  CHECK(flam_tensor_from_blob(&one, size, 1, NULL, 0, 99, 0, count_drop, &one) == NULL);
+  CHECK(flam_tensor_from_blob(&one, size, 1, 99, count_drop, &one, NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number 99");
   CHECK(dropped == 2);
   {

@@ -142,13 +142,15 @@ static void test_handles_handed_over_by_callbacks(void) {
   int calls = 0;
   const double data[2] = {3, 5};
   const int64_t size[1] = {2};
-  flam_tensor *x = flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 1), *grad;
+  flam_tensor_from_data_options tensor_from_data_options = FLAM_TENSOR_FROM_DATA_OPTIONS_INIT;
+  tensor_from_data_options.requires_grad = 1;
+  flam_tensor *x = flam_tensor_from_data(data, size, 1, FLAM_F64, &tensor_from_data_options), *grad;
   const flam_hook_callback hook = hook_of(twice, &calls);
   const flam_scope frame = flam_frame_push();
   flam_tensor* y;
   CHECK(flam_tensor_register_hook(x, &hook) != NULL);
-  y = flam_sum(x, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward(&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK && calls == 1);
+  y = flam_sum(x, NULL);
+  CHECK(flam_backward(y) == FLAM_OK && calls == 1);
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   grad = flam_tensor_grad(x);
   CHECK(equals(grad, 2, 2));
@@ -161,17 +163,21 @@ static void test_an_error_before_a_callback_stays_first(void) {
   int user = 0;
   const double data[2] = {3, 5};
   const int64_t size[1] = {2};
-  flam_tensor* x = flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 1);
+  flam_tensor_from_data_options tensor_from_data_options = FLAM_TENSOR_FROM_DATA_OPTIONS_INIT;
+  tensor_from_data_options.requires_grad = 1;
+  flam_tensor* x = flam_tensor_from_data(data, size, 1, FLAM_F64, &tensor_from_data_options);
   const flam_hook_callback hook = hook_of(refuse, &user);
   const flam_scope frame = flam_frame_push();
   flam_tensor* y;
   CHECK(flam_tensor_register_hook(x, &hook) != NULL);
-  y = flam_sum(x, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward(&y, 1, NULL, 0, 1, 0, NULL, 0) == FLAM_ERROR_CALLBACK);
+  y = flam_sum(x, NULL);
+  flam_autograd_backward_options keep = FLAM_AUTOGRAD_BACKWARD_OPTIONS_INIT;
+  keep.retain_graph = 1;
+  CHECK(flam_autograd_backward(&y, 1, &keep) == FLAM_ERROR_CALLBACK);
   CHECK(flam_error_payload() == &user);
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "refused by the hook");
   flam_neg(NULL);
-  CHECK(flam_backward(&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_ERROR_CALLBACK); /* its own */
+  CHECK(flam_backward(y) == FLAM_ERROR_CALLBACK); /* its own */
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg");                       /* the first */
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   flam_tensor_release(x);

@@ -11,7 +11,9 @@ static flam_tensor *leaf(double a, double b) {
 }
 
 static flam_status backward(flam_tensor *y, flam_bool retain) {
-  return flam_backward(&y, 1, NULL, 0, retain, 0, NULL, 0);
+  flam_autograd_backward_options how = FLAM_AUTOGRAD_BACKWARD_OPTIONS_INIT;
+  how.retain_graph = retain;
+  return flam_autograd_backward(&y, 1, &how);
 }
 
 static int gradient_is(flam_tensor *x, double a, double b) {
@@ -73,19 +75,21 @@ static void test_modes(void) {
 static void test_backward_and_grad(void) {
   const flam_scope frame = flam_frame_push();
   flam_tensor *x = leaf(2, 3),
-              *y = flam_sum(flam_mul(flam_mul(x, x), x), NULL, 0, 0, FLAM_DTYPE_NONE);
+              *y = flam_sum(flam_mul(flam_mul(x, x), x), NULL);
   flam_tensor_list *first, *second;
   flam_tensor *slope;
   CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 12, 27));
   CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 24, 54)); /* gradients add up */
-  first = flam_grad(&y, 1, &x, 1, NULL, 0, 0, 1, 0);
-  slope = flam_sum(flam_tensor_list_get(first, 0), NULL, 0, 0, FLAM_DTYPE_NONE);
-  second = flam_grad(&slope, 1, &x, 1, NULL, 0, 0, 0, 0);
+  flam_grad_options grad_options = FLAM_GRAD_OPTIONS_INIT;
+  grad_options.create_graph = 1;
+  first = flam_grad(&y, 1, &x, 1, &grad_options);
+  slope = flam_sum(flam_tensor_list_get(first, 0), NULL);
+  second = flam_grad(&slope, 1, &x, 1, NULL);
   CHECK(equals(flam_tensor_list_get(second, 0), 12, 18)); /* 6 x */
   CHECK(gradient_is(x, 24, 54));
   CHECK(flam_tensor_list_get(second, 1) == NULL);
   CHECK_ERROR(FLAM_ERROR_INDEX, "1");
-  y = flam_sum(flam_mul(x, x), NULL, 0, 0, FLAM_DTYPE_NONE);
+  y = flam_sum(flam_mul(x, x), NULL);
   CHECK(backward(y, 0) == FLAM_OK && backward(y, 0) == FLAM_ERROR_AUTOGRAD);
   CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "retain_graph");
   CHECK(flam_tensor_set_grad(x, NULL) == FLAM_OK && flam_tensor_grad(x) == NULL);
@@ -96,7 +100,7 @@ static void test_an_overwritten_value_is_named(void) {
   const flam_scope frame = flam_frame_push();
   flam_tensor *x = leaf(1, 2), *kept = flam_exp(x);
   CHECK(flam_mul_(kept, flam_scalar_f64(2)) == kept || flam_error_code() == FLAM_OK);
-  CHECK(backward(flam_sum(kept, NULL, 0, 0, FLAM_DTYPE_NONE), 0) == FLAM_ERROR_AUTOGRAD);
+  CHECK(backward(flam_sum(kept, NULL), 0) == FLAM_ERROR_AUTOGRAD);
   CHECK(strstr(flam_error_message(), "\"mul") != NULL);
   CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "modified by an inplace operation");
   CHECK(flam_mul_(x, flam_scalar_f64(2)) == NULL);
@@ -143,10 +147,10 @@ static void test_a_gradient_in_c(void) {
   function.backward = square_backward;
   function.release_saved = square_release;
   function.drop = square_drop;
-  results = flam_function_record(&function, &x, 1, &raw, 1, NULL, 0, NULL, 0);
+  results = flam_function_record(&function, &x, 1, &raw, 1, NULL);
   y = flam_tensor_list_get(results, 0);
   CHECK(equals(y, 9, 16) && strstr(flam_tensor_grad_fn_name(y), "Square"));
-  sum = flam_sum(y, NULL, 0, 0, FLAM_DTYPE_NONE);
+  sum = flam_sum(y, NULL);
   CHECK(backward(sum, 0) == FLAM_OK && gradient_is(x, 6, -8));
   CHECK(state.released == 1 && state.dropped == 0);
   flam_tensor_release(sum);

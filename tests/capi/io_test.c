@@ -17,9 +17,11 @@ static void round_trip(const char *name) {
   flam_state *state = flam_state_new(), *read;
   flam_tensor *values = vector(0.1, -3), *half, *matrix, *empty;
   const int64_t shape[2] = {1, 2}, none[2] = {0, 3};
-  half = flam_to(values, 0, FLAM_BF16, 0, 0);
+  half = flam_to(values, FLAM_BF16, 0, NULL);
   matrix = flam_reshape(values, shape, 2);
-  empty = flam_zeros(none, 2, FLAM_I32, 0, 0);
+  flam_creation_options zeros_options = FLAM_CREATION_OPTIONS_INIT;
+  zeros_options.dtype = FLAM_I32;
+  empty = flam_zeros(none, 2, &zeros_options);
   CHECK(flam_state_set(state, "net.0.weight", matrix) == FLAM_OK);
   CHECK(flam_state_set(state, "net.0.bias", values) == FLAM_OK);
   CHECK(flam_state_set(state, "half", half) == FLAM_OK &&

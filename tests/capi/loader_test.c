@@ -33,7 +33,7 @@ static flam_dataset *pairs(void) {
   flam_dataset *dataset;
   int i;
   for (i = 0; i < samples; ++i) data[2 * i] = i, data[2 * i + 1] = -i;
-  t = flam_tensor_from_data(data, size, 2, FLAM_I64, 0, 0);
+  t = flam_tensor_from_data(data, size, 2, FLAM_I64, NULL);
   tensors[0] = t;
   dataset = flam_dataset_from_tensors(tensors, 1);
   flam_tensor_release(t);
@@ -231,7 +231,9 @@ static void test_refused_arguments(void) {
   options.batch_size = 0;
   CHECK(flam_loader_new(dataset, &options) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "batch_size");
-  none = flam_zeros(size, 1, FLAM_F64, 0, 0);
+  flam_creation_options zeros_options = FLAM_CREATION_OPTIONS_INIT;
+  zeros_options.dtype = FLAM_F64;
+  none = flam_zeros(size, 1, &zeros_options);
   CHECK(equals(two, 1, 2));
   odd[0] = two;
   odd[1] = none;

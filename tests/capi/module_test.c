@@ -122,10 +122,10 @@ static void test_state_dicts(void) {
 static void test_modes_and_gradients(void) {
   flam_module *root = tree(), *inner = flam_module_child(root, "inner");
   flam_tensor *a = flam_module_parameter(root, "a"),
-              *sum = flam_sum(a, NULL, 0, 0, FLAM_DTYPE_NONE), *grad;
+              *sum = flam_sum(a, NULL), *grad;
   CHECK(flam_module_is_training(root) && flam_module_is_training(inner));
   CHECK(flam_module_train(root, 0) == FLAM_OK && !flam_module_is_training(inner));
-  CHECK(flam_backward(&sum, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+  CHECK(flam_backward(sum) == FLAM_OK);
   grad = flam_tensor_grad(a);
   CHECK(equals(grad, 1, 1));
   CHECK(flam_module_zero_grad(root, 1) == FLAM_OK && flam_tensor_grad(a) == NULL &&

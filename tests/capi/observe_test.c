@@ -24,12 +24,19 @@ static void test_profile_counts_what_ran(void) {
   CHECK(profile && !flam_profiler_is_running());
   CHECK(flam_profiler_stop() == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "not running");
-  CHECK(flam_profile_table(profile, "cpu_time_total", -1, 1, 0, &table) == FLAM_OK);
+  flam_profile_table_options profile_table_options = FLAM_PROFILE_TABLE_OPTIONS_INIT;
+  profile_table_options.sort_by = "cpu_time_total";
+  profile_table_options.row_limit = -1;
+  profile_table_options.by_shape = 1;
+  CHECK(flam_profile_table(profile, &table, &profile_table_options) == FLAM_OK);
   CHECK(strstr(table, "work") && strstr(table, "exp") && strstr(table, "[[2]]"));
-  CHECK(flam_profile_table(profile, "speed", -1, 0, 0, &table) == FLAM_ERROR_INVALID_ARGUMENT);
+  flam_profile_table_options profile_table_options_2 = FLAM_PROFILE_TABLE_OPTIONS_INIT;
+  profile_table_options_2.sort_by = "speed";
+  profile_table_options_2.row_limit = -1;
+  CHECK(flam_profile_table(profile, &table, &profile_table_options_2) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "self_cpu_time_total");
   CHECK(strstr(flam_profile_events(profile), "\"name\":\"exp\",\"kind\":\"op\""));
-  CHECK(strstr(flam_profile_averages(profile, 0, 0), "\"count\":1"));
+  CHECK(strstr(flam_profile_averages(profile, NULL), "\"count\":1"));
   CHECK(flam_profile_export_trace(profile, "/nowhere/trace.json") == FLAM_ERROR_IO);
   flam_error_clear();
   flam_profile_release(profile);
@@ -59,7 +66,10 @@ static void drop(void *user) { ++((seen *)user)->drops; }
 static void test_progress_is_shown_by_a_function(void) {
   seen s = {0, 0, 0, 0, 0, ""};
   flam_progress_callback callback = {sizeof callback, NULL, show, drop};
-  flam_progress *bar = flam_progress_new(4, "rows");
+  flam_progress_options progress_options = FLAM_PROGRESS_OPTIONS_INIT;
+  progress_options.total = 4;
+  progress_options.unit = "rows";
+  flam_progress *bar = flam_progress_new(&progress_options);
   callback.user = &s;
   CHECK(!flam_progress_advance(bar, 1)); /* nobody to show it to */
   CHECK(flam_progress_to_callback(bar, &callback, 1e-9) == FLAM_OK);
@@ -75,7 +85,9 @@ static void test_progress_is_shown_by_a_function(void) {
   s.fail = 0;
   CHECK(flam_progress_finish(bar) == FLAM_OK && flam_progress_finish(bar) == FLAM_OK);
   CHECK(s.ends == 1 && !flam_progress_advance(bar, 2) && flam_progress_done(bar) == 4);
-  CHECK(flam_progress_new(-1, NULL) == NULL);
+  flam_progress_options progress_options_2 = FLAM_PROGRESS_OPTIONS_INIT;
+  progress_options_2.total = -1;
+  CHECK(flam_progress_new(&progress_options_2) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "total is -1");
   flam_progress_release(bar);
   CHECK(s.drops == 1);
@@ -84,7 +96,10 @@ static void test_progress_is_shown_by_a_function(void) {
 static void test_charts(void) {
   const double y[] = {3, 1, 2}, x[] = {1, 2}, zero[] = {0};
   flam_plot *plot = flam_plot_new("a < b & c");
-  CHECK(flam_plot_panel(plot, "loss", "epoch", NULL, 1) == FLAM_OK);
+  flam_plot_panel_options plot_panel_options = FLAM_PLOT_PANEL_OPTIONS_INIT;
+  plot_panel_options.x_label = "epoch";
+  plot_panel_options.log_y = 1;
+  CHECK(flam_plot_panel(plot, "loss", &plot_panel_options) == FLAM_OK);
   CHECK(flam_plot_line(plot, "training", y, 3, NULL, 0) == FLAM_OK);
   CHECK(flam_plot_points(plot, "p", y, 3, x, 2) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "3 values of y and 2 of x");

@@ -19,8 +19,8 @@ static flam_status quadratic(void *user, double *out_loss) {
   ++c->calls;
   flam_tensor_set_grad(c->p, NULL);
   square = flam_mul(c->p, c->p);
-  loss = flam_sum(square, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward(&loss, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+  loss = flam_sum(square, NULL);
+  CHECK(flam_backward(loss) == FLAM_OK);
   CHECK(flam_tensor_to_host(loss, out_loss, sizeof *out_loss) == FLAM_OK);
   flam_tensor_release(square);
   flam_tensor_release(loss);
@@ -36,7 +36,9 @@ static flam_tensor *leaf(double a, double b) {
 }
 
 static flam_optimizer *lbfgs(flam_tensor *p) {
-  return flam_lbfgs_new(&p, 1, 1, 20, 0, 1e-7, 1e-9, 100, 1, 0);
+  flam_lbfgs_options lbfgs_options = FLAM_LBFGS_OPTIONS_INIT;
+  lbfgs_options.strong_wolfe = 1;
+  return flam_lbfgs_new(&p, 1, &lbfgs_options);
 }
 
 static int near_zero(const flam_tensor *t) {
@@ -83,7 +85,9 @@ static void test_rate_functions(void) {
   struct closure c = {NULL, 0, 0, 1};
   flam_rate_callback table = {sizeof(flam_rate_callback), NULL, halved, dropped};
   flam_tensor *p = leaf(1, 2), *q = leaf(1, 2);
-  flam_optimizer *o = flam_rmsprop_new(&p, 1, 0.5, 0.99, 1e-8, 0, 0, 0, 0);
+  flam_rmsprop_options rmsprop_options = FLAM_RMSPROP_OPTIONS_INIT;
+  rmsprop_options.lr = 0.5;
+  flam_optimizer *o = flam_rmsprop_new(&p, 1, &rmsprop_options);
   flam_scheduler *s;
   table.user = &c;
   CHECK(flam_optimizer_add_group(o, &q, 1, 0.25, 0) == FLAM_OK);
@@ -103,8 +107,12 @@ static void test_rate_functions(void) {
 static void test_options_and_state(void) {
   flam_tensor *p = leaf(1, 2), *grad = vector(1, 1);
   flam_tensor *list = p;
-  flam_optimizer *a = flam_nadam_new(&list, 1, 0.5, 0.9, 0.999, 1e-8, 0, 4e-3, 0, 0);
-  flam_optimizer *b = flam_nadam_new(&list, 1, 0.1, 0.9, 0.999, 1e-8, 0, 4e-3, 0, 0);
+  flam_nadam_options nadam_options = FLAM_NADAM_OPTIONS_INIT;
+  nadam_options.lr = 0.5;
+  flam_optimizer *a = flam_nadam_new(&list, 1, &nadam_options);
+  flam_nadam_options nadam_options_2 = FLAM_NADAM_OPTIONS_INIT;
+  nadam_options_2.lr = 0.1;
+  flam_optimizer *b = flam_nadam_new(&list, 1, &nadam_options_2);
   flam_state *state;
   flam_tensor *left;
   double value = 0;

@@ -10,7 +10,7 @@ static flam_tensor* vector(double a, double b) {
   const int64_t size[1] = {2};
   data[0] = a;
   data[1] = b;
-  return flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 0);
+  return flam_tensor_from_data(data, size, 1, FLAM_F64, NULL);
 }
 
 static int equals(const flam_tensor* t, double a, double b) {

@@ -8,9 +8,9 @@ static flam_tensor *leaf(double a, double b) {
   return x;
 }
 
-static flam_status backward(flam_tensor *y) { return flam_backward(&y, 1, NULL, 0, 0, 0, NULL, 0); }
+static flam_status backward(flam_tensor *y) { return flam_backward(y); }
 
-static flam_tensor *sum(flam_tensor *t) { return flam_sum(t, NULL, 0, 0, FLAM_DTYPE_NONE); }
+static flam_tensor *sum(flam_tensor *t) { return flam_sum(t, NULL); }
 
 static int gradient_is(flam_tensor *x, double a, double b) {
   flam_tensor *grad = flam_tensor_grad(x);
@@ -154,7 +154,9 @@ static void test_checkpoint(flam_bool early_stop) {
   function.run = run;
   function.drop = drop_again;
   inputs[0] = x;
-  CHECK(flam_checkpoint_push(&function, inputs, 1, 1, early_stop, 1, &scope) == FLAM_OK);
+  flam_checkpoint_push_options checkpoint_push_options = FLAM_CHECKPOINT_PUSH_OPTIONS_INIT;
+  checkpoint_push_options.early_stop = early_stop;
+  CHECK(flam_checkpoint_push(&function, inputs, 1, &scope, &checkpoint_push_options) == FLAM_OK);
   y = twice(x);
   CHECK(flam_scope_pop(scope) == FLAM_OK && a.runs == 0);
   total = sum(y);
@@ -163,7 +165,9 @@ static void test_checkpoint(flam_bool early_stop) {
   flam_tensor_release(y);
   flam_tensor_release(total);
 
-  CHECK(flam_checkpoint_push(&function, inputs, 1, 1, early_stop, 1, &scope) == FLAM_OK);
+  flam_checkpoint_push_options checkpoint_push_options_2 = FLAM_CHECKPOINT_PUSH_OPTIONS_INIT;
+  checkpoint_push_options_2.early_stop = early_stop;
+  CHECK(flam_checkpoint_push(&function, inputs, 1, &scope, &checkpoint_push_options_2) == FLAM_OK);
   y = twice(x);
   CHECK(flam_scope_pop(scope) == FLAM_OK);
   total = sum(y);
@@ -175,7 +179,7 @@ static void test_checkpoint(flam_bool early_stop) {
   flam_tensor_release(x);
   CHECK(a.runs == 2 && a.dropped == 2);
   function.run = NULL;
-  CHECK(flam_checkpoint_push(&function, NULL, 0, 1, 1, 1, &scope) == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK(flam_checkpoint_push(&function, NULL, 0, &scope, NULL) == FLAM_ERROR_INVALID_ARGUMENT);
   flam_error_clear();
   CHECK(a.dropped == 3);
 }

@@ -39,8 +39,8 @@ static void *backward_each(void *argument) {
     const flam_scope frame = flam_frame_push();
     flam_tensor *x = vector(j->index, 1), *y;
     CHECK(flam_tensor_set_requires_grad(x, 1) == FLAM_OK);
-    y = flam_sum(flam_mul(flam_mul(x, x), j->shared), NULL, 0, 0, FLAM_DTYPE_NONE);
-    CHECK(flam_backward(&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+    y = flam_sum(flam_mul(flam_mul(x, x), j->shared), NULL);
+    CHECK(flam_backward(y) == FLAM_OK);
     CHECK(equals(flam_tensor_grad(x), 2.0 * j->index, 4));
     CHECK(flam_frame_pop(frame) == FLAM_OK);
   }

@@ -144,14 +144,12 @@ def test_files_of_a_removed_header_go(copy):
 def test_a_fault_changes_no_file(copy):
     header = copy / "include/flambeau/error.h"
     header.write_text(
-        header.read_text().replace(
-            "FLAM_SINCE(0, 1) uint32_t flam_version", "uint32_t flam_version"
-        )
+        header.read_text().replace("FLAM_API uint32_t flam_version", "uint32_t flam_version")
     )
     before = snapshot(copy)
     result = generate(copy)
     assert result.returncode == 1
-    assert "flam_version: no FLAM_SINCE" in result.stderr
+    assert "flam_version: not marked FLAM_API" in result.stderr
     assert "1 faults in the headers; nothing was written" in result.stderr
     assert snapshot(copy) == before
 

@@ -49,6 +49,23 @@ def faults(tmp_path, text, opening=OPENING):
     return []
 
 
+OPTIONS = """/** Options. */
+typedef struct flam_o_options {
+  size_t struct_size; /**< sizeof(flam_o_options) */
+  double lr FLAM_DEFAULT(1); /**< rate; default 1 */
+  const int64_t *k FLAM_DEFAULT(2); /**< sizes; default 2 */
+  size_t n_k;
+} flam_o_options;
+"""
+
+
+def options(old, new, rest=""):
+    """The good header with options, one thing changed in it."""
+    text = GOOD["options"]
+    assert old in text
+    return text.replace(old, new) + rest
+
+
 GOOD = {
     "tensor": DOC + API + "flam_tensor *flam_f(const flam_tensor *x);",
     "lists": doc("x", "dims") + API + "flam_tensor *flam_f(const flam_tensor *const *x, size_t n_x,"
@@ -70,16 +87,15 @@ GOOD = {
     "text": doc("x", "s")
     + API
     + 'flam_tensor *flam_f(const flam_tensor *x, const char *s FLAM_DEFAULT("a"));',
-    "options": """/** Options. */
-typedef struct flam_o { size_t struct_size; double lr; } flam_o;
-"""
-    + doc("options", returns=False, errors=False)
+    "options": OPTIONS
+    + doc("x")
     + API
-    + "void flam_o_init(flam_o *options);\n"
-    + doc("x", "options")
+    + "flam_tensor *flam_f(const flam_tensor *x, const flam_o_options *options);",
+    "options told by the function": OPTIONS
+    + doc("x", "lr", "options")
     + API
-    + "flam_tensor *flam_f(const flam_tensor *x,"
-    " FLAM_NULLABLE const flam_o *options FLAM_DEFAULT(NULL));",
+    + "flam_tensor *flam_f(const flam_tensor *x FLAM_AFTER(lr), const flam_o_options *options);",
+    "no version": DOC + "FLAM_API flam_tensor *flam_f(const flam_tensor *x);",
     "forms": doc("input")
     + API
     + 'FLAM_INPLACE FLAM_OUT FLAM_TORCH("torch Tensor F torch.special.f")'
@@ -123,7 +139,6 @@ BAD = [
     ),
     # the function
     (DOC + "FLAM_SINCE(0, 1) " + f"flam_tensor *flam_f({TENSOR});", "not marked FLAM_API"),
-    (DOC + "FLAM_API " + f"flam_tensor *flam_f({TENSOR});", "no FLAM_SINCE"),
     (
         DOC + "FLAM_API FLAM_SINCE(99, 0) " + f"flam_tensor *flam_f({TENSOR});",
         "FLAM_SINCE(99, 0) is after",
@@ -284,9 +299,37 @@ BAD = [
     ),
     ("/** An enum. */\ntypedef int32_t flam_e;\nenum { E_A = 0 };\n", "lacks the prefix"),
     ("typedef int32_t flam_e;\nenum { FLAM_E_A = 0 };\n", "no doc comment"),
+    # options
+    (OPTIONS, "no function takes it"),
+    (options(" FLAM_DEFAULT(1)", ""), "field `lr`: no FLAM_DEFAULT"),
+    (options("/**< rate; default 1 */", ""), "field `lr`: no comment"),
+    (options("rate; default 1", "rate"), "field `lr`: the comment does not name the default, 1"),
     (
-        "/** Options. */\ntypedef struct flam_o { size_t struct_size; double lr; } flam_o;\n",
-        "no function flam_o_init",
+        options(
+            "k FLAM_DEFAULT(2); /**< sizes; default 2 */\n  size_t n_k;",
+            "k FLAM_DEFAULT(2); /**< sizes; default 2 */\n  double n_k FLAM_DEFAULT(0); /**< x */",
+        ),
+        "a count is a size_t",
+    ),
+    (options("FLAM_DEFAULT(1)", "FLAM_DEFAULT(one)"), "field `lr`: FLAM_DEFAULT(one)"),
+    (options("size_t struct_size; /**", "double first; /**"), "the first field must be"),
+    (options("*x,", "*x FLAM_AFTER(y),"), "FLAM_AFTER(y) names no other parameter"),
+    (options("*options)", "*how)"), "options are one parameter, the last"),
+    (
+        doc("x", "a", "b")
+        + API
+        + f"flam_tensor *flam_f({TENSOR}, double a FLAM_DEFAULT(0), flam_bool b FLAM_DEFAULT(0));",
+        "the options a, b stand in a struct",
+    ),
+    (
+        doc(*"abcdefghi")
+        + API
+        + f"flam_tensor *flam_f({', '.join(f'double {n}' for n in 'abcdefghi')});",
+        "takes 9 arguments, and 8 are the most",
+    ),
+    (
+        doc("device", "dtype") + API + "flam_tensor *flam_f(flam_device device, flam_dtype dtype);",
+        "`dtype` stands before `device`",
     ),
     (
         "/** A table. */\ntypedef struct flam_t { size_t struct_size; void *user;"

@@ -1,5 +1,5 @@
-"""clang-format, ruff and rustfmt over the files that people write; the ABI's headers are left as
-they are, because no formatter understands their annotations.
+"""clang-format, ruff and rustfmt over the files that people write; the ABI's headers have a style of
+their own beside them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def run(command: list[str], root: Path) -> list[str]:
 
 def cpp(root: Path, files: list[Path], fix: bool) -> list[str]:
     sources = [
-        str(f) for f in files if f.suffix in {".cc", ".h", ".cu"} and f.parts[0] in {"lib", "tests"}
+        str(f)
+        for f in files
+        if f.suffix in {".cc", ".h", ".cu"} and f.parts[0] in {"lib", "tests", "include"}
     ]
     program = tool("clang-format")
     if not program:

@@ -2,10 +2,10 @@
 
 import math
 
-from ._call import _blocking, _fast, _raise, _text, ffi
+from ._call import _blocking, _raise, _text, ffi
 
-_options = ffi.new("flam_format_options *")
-_fast.flam_format_options_init(_options)
+# in the order in which the library takes them
+_options = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": -1}
 _PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
 _NEVER_SUMMARISE = 2**63 - 1
 
@@ -19,15 +19,15 @@ def set_printoptions(
     given = dict(zip(names, (precision, threshold, edgeitems, linewidth)))
     values.update((name, value) for name, value in given.items() if value is not None)
     for name, value in values.items():
-        setattr(_options, name, _NEVER_SUMMARISE if value == math.inf else int(value))
+        _options[name] = _NEVER_SUMMARISE if value == math.inf else int(value)
     if profile is not None or sci_mode is not None:
-        _options.sci_mode = -1 if sci_mode is None else int(bool(sci_mode))
+        _options["sci_mode"] = -1 if sci_mode is None else int(bool(sci_mode))
 
 
 def text(tensor):
     """What `repr(tensor)` says."""
     out = ffi.new("const char **")
-    if _blocking.flam_tensor_format(tensor._h, _options, out):
+    if _blocking.flam_tensor_format(tensor._h, *_options.values(), 0, out):
         _raise()
     found = _text(out[0])
     return found if type(tensor) in PLAIN else _renamed(found, tensor)

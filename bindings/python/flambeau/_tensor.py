@@ -226,7 +226,7 @@ class Tensor(metaclass=_TensorMeta):
         keep = create_graph if retain_graph is None else retain_graph
         wanted = [inputs] if isinstance(inputs, Tensor) else inputs
         only, m = (_NULL, 0) if wanted is None else ([t._h for t in wanted], len(wanted))
-        if _blocking.flam_backward([self._h], 1, grads, n, keep, create_graph, only, m):
+        if _blocking.flam_autograd_backward([self._h], 1, grads, n, keep, create_graph, only, m):
             _raise()
 
     def retain_grad(self):

@@ -27,7 +27,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     only = None if inputs is None else _listed(inputs)
     if only == []:
         raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-    if _blocking.flam_backward(
+    if _blocking.flam_autograd_backward(
         [t._h for t in tensors],
         len(tensors),
         grads,

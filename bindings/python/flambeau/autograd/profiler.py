@@ -2,7 +2,6 @@
 
 import functools
 
-from .._call import ffi
 from .._gen import api
 from .profiler_util import averages, events, export_trace
 
@@ -11,11 +10,7 @@ __all__ = ["profile", "record_function"]
 
 def start(record_shapes=False, profile_memory=False, with_modules=False, device_time=True):
     """Starts the engine's profiler, on all threads."""
-    options = ffi.new("flam_profiler_options *")
-    api.profiler_options_init(options)
-    options.record_shapes, options.profile_memory = record_shapes, profile_memory
-    options.with_modules, options.device_time = with_modules, device_time
-    api.profiler_start(options)
+    api.profiler_start(record_shapes, profile_memory, with_modules, device_time)
 
 
 class record_function:  # noqa: N801

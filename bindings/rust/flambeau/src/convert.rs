@@ -55,8 +55,7 @@ impl Tensor {
                 size.as_ptr(),
                 size.len(),
                 dtype,
-                0,
-                0,
+                null(),
             ))
         }
     }
@@ -79,12 +78,10 @@ impl Tensor {
                 first.cast(),
                 size.as_ptr(),
                 size.len(),
-                null(),
-                0,
                 T::DTYPE.code(),
-                0,
                 Some(drop_user::<Vec<T>>),
                 user,
+                null(),
             ))
         }
     }

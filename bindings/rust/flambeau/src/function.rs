@@ -4,7 +4,7 @@ use std::{ffi::CString, mem::size_of, os::raw::c_void, sync::RwLock};
 
 use crate::{
     access::{reading, writing},
-    call::{list, made, null, pointers},
+    call::{list, made, pointers},
     callback::{borrowed_list, drop_user, guarded, into_user},
     no_grad, sys, Error, Result, Saved, Status, Tensor,
 };
@@ -175,6 +175,11 @@ pub fn apply<F: Function>(function: F, inputs: &[&Tensor]) -> Result<Vec<Tensor>
     };
     // The results become outputs of the function.
     let _access = writing();
+    let options = sys::flam_function_record_options {
+        non_differentiable: constant.as_ptr(),
+        n_non_differentiable: constant.len(),
+        ..Default::default()
+    };
     // SAFETY: the record is copied; the library drops `user` once, also where this fails.
     unsafe {
         list(sys::flam_function_record(
@@ -183,10 +188,7 @@ pub fn apply<F: Function>(function: F, inputs: &[&Tensor]) -> Result<Vec<Tensor>
             inputs.len(),
             results.as_ptr(),
             results.len(),
-            null(),
-            0,
-            constant.as_ptr(),
-            constant.len(),
+            &options,
         ))
     }
 }

@@ -70,24 +70,21 @@ pub fn backward_with(tensors: &[impl Borrow<Tensor>], options: BackwardOptions<'
     let tensors = pointers(tensors);
     let grads = options.grad_tensors.map(optional_pointers).unwrap_or_default();
     let inputs = options.inputs.map(pointers);
-    let (retain, create) = (options.retain_graph.into(), options.create_graph.into());
     let (inputs, n_inputs) =
         inputs.as_ref().map_or((std::ptr::null(), 0), |list| (list.as_ptr(), list.len()));
     let given = if options.grad_tensors.is_some() { grads.as_ptr() } else { std::ptr::null() };
     let _access = writing();
+    let options = sys::flam_autograd_backward_options {
+        grad_tensors: given,
+        n_grad_tensors: grads.len(),
+        retain_graph: options.retain_graph.into(),
+        create_graph: options.create_graph.into(),
+        inputs,
+        n_inputs,
+        ..Default::default()
+    };
     // SAFETY: handles are live, and lists have the lengths given.
-    unsafe {
-        check(sys::flam_backward(
-            tensors.as_ptr(),
-            tensors.len(),
-            given,
-            grads.len(),
-            retain,
-            create,
-            inputs,
-            n_inputs,
-        ))
-    }
+    unsafe { check(sys::flam_autograd_backward(tensors.as_ptr(), tensors.len(), &options)) }
 }
 
 /// Options of [`grad_with`].
@@ -168,6 +165,14 @@ pub fn grad_with(
     let given = if options.grad_outputs.is_some() { grads.as_ptr() } else { std::ptr::null() };
     // It frees what the graph saved.
     let _access = writing();
+    let options = sys::flam_grad_options {
+        grad_outputs: given,
+        n_grad_outputs: grads.len(),
+        retain_graph: options.retain_graph.into(),
+        create_graph: options.create_graph.into(),
+        allow_unused: options.allow_unused.into(),
+        ..Default::default()
+    };
     // SAFETY: handles are live, and lists have the lengths given.
     unsafe {
         entries(sys::flam_grad(
@@ -175,11 +180,7 @@ pub fn grad_with(
             outputs.len(),
             inputs.as_ptr(),
             inputs.len(),
-            given,
-            grads.len(),
-            options.retain_graph.into(),
-            options.create_graph.into(),
-            options.allow_unused.into(),
+            &options,
         ))
     }
 }

@@ -200,6 +200,12 @@ where
         drop: Some(drop_user::<Arc<F>>),
     };
     let handles = pointers(inputs);
+    let options = sys::flam_checkpoint_push_options {
+        preserve_rng_state: options.preserve_rng_state.into(),
+        early_stop: options.early_stop.into(),
+        check_determinism: options.check_determinism.into(),
+        ..Default::default()
+    };
     let mut token = 0;
     let access = reading();
     // SAFETY: the table is copied; the library drops `user` once, also where this fails.
@@ -208,10 +214,8 @@ where
             &again,
             handles.as_ptr(),
             handles.len(),
-            options.preserve_rng_state.into(),
-            options.early_stop.into(),
-            options.check_determinism.into(),
             &mut token,
+            &options,
         ))?;
     }
     drop(access);

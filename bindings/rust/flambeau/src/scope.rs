@@ -149,12 +149,15 @@ impl Scope {
         cache_enabled: bool,
     ) -> Result<Self> {
         crate::open_library()?;
-        let (dtype, mut token) = (dtype.map_or(0, Dtype::code), 0);
-        let (on, cached) = (i32::from(enabled), i32::from(cache_enabled));
+        let options = sys::flam_autocast_push_options {
+            dtype: dtype.map_or(0, Dtype::code),
+            enabled: enabled.into(),
+            cache_enabled: cache_enabled.into(),
+            ..Default::default()
+        };
+        let mut token = 0;
         // SAFETY: a place to write to.
-        unsafe {
-            check(sys::flam_autocast_push(device_type.code(), dtype, on, cached, &mut token))?;
-        }
+        unsafe { check(sys::flam_autocast_push(device_type.code(), &mut token, &options))? };
         Ok(Self::new(token))
     }
 

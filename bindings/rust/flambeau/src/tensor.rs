@@ -41,7 +41,7 @@ impl Tensor {
         let _access = reading();
         // SAFETY: a live handle, a place to write to; the text is copied at once.
         unsafe {
-            check(sys::flam_tensor_format(self.raw(), &options, &mut text))
+            check(sys::flam_tensor_format(self.raw(), &mut text, &options))
                 .map(|()| owned_text(text))
         }
     }

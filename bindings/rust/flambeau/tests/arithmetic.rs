@@ -2,7 +2,7 @@
 
 use flambeau::{
     arange, cat, full, manual_seed,
-    options::{FormatOptions, RandnOptions, SumOptions},
+    options::{FormatOptions, RandomOptions, ReduceOptions},
     randn_with, scalar_f64, stack_with, Dtype, Generator, Reduction, Status, Tensor,
 };
 
@@ -56,7 +56,7 @@ fn operators_take_references_values_and_numbers() {
 fn methods_give_results_and_defaults_can_be_told() {
     let x = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
     assert_eq!(x.sum().unwrap().item::<f32>().unwrap(), 10.0);
-    let rows = x.sum_with(SumOptions::default().dim([1]).keepdim(true)).unwrap();
+    let rows = x.sum_with(ReduceOptions::default().dim([1]).keepdim(true)).unwrap();
     assert_eq!((rows.shape(), f32s(&rows)), (vec![2, 1], vec![3.0, 7.0]));
     assert_eq!(f32s(&x.add_with(&x, 0.5).unwrap()), [1.5, 3.0, 4.5, 6.0]);
     assert_eq!(f32s(&x.softmax_with(1, Some(Dtype::F32)).unwrap()).len(), 4);
@@ -99,7 +99,7 @@ fn tensors_print_as_in_pytorch() {
 #[test]
 fn a_seed_repeats_and_a_generator_stands_by_itself() {
     let drawn = |generator: Option<&mut Generator>| {
-        f32s(&randn_with(&[4], generator, RandnOptions::default()).unwrap())
+        f32s(&randn_with(&[4], generator, RandomOptions::default()).unwrap())
     };
     let mut generator = Generator::new().unwrap();
     generator.manual_seed(5).unwrap();

@@ -2,7 +2,7 @@
 
 use flambeau::{
     cuda_is_available, cuda_unavailable_reason, memory,
-    options::{EventOptions, StreamOptions, ZerosOptions},
+    options::{EventOptions, StreamOptions, CreationOptions},
     Device, DeviceType, Event, Status, Stream, Tensor,
 };
 
@@ -20,7 +20,7 @@ fn tensors_live_on_simulated_devices() {
     (&x * &x).sum().unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().unwrap().to_vec::<f32>().unwrap(), [2.0, 4.0]);
     assert_eq!(x.add(&here).unwrap_err().status(), Status::DeviceMismatch);
-    let huge = flambeau::zeros_with(&[1 << 28], ZerosOptions::default().device(there));
+    let huge = flambeau::zeros_with(&[1 << 28], CreationOptions::default().device(there));
     assert_eq!(huge.unwrap_err().status(), Status::OutOfDeviceMemory);
 
     let scope = there.push().unwrap();

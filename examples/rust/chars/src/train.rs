@@ -3,7 +3,7 @@
 use flambeau::{
     data::{Dataset, Loader, LoaderOptions},
     optim::{clip_grad_norm_, AdamwOptions, Optimizer},
-    options::{FlattenOptions, ZerosOptions},
+    options::{FlattenOptions, CreationOptions},
     tools::{Progress, ProgressOptions},
     Device, Error, Result, Status, Tensor,
 };
@@ -51,7 +51,7 @@ pub fn train(
     )?;
     progress.to_text(1)?;
     for epoch in 1..=options.epochs {
-        let place = ZerosOptions::default().device(device);
+        let place = CreationOptions::default().device(device);
         let mut total = flambeau::zeros_with(&[], place)?;
         for batch in &mut loader {
             let batch = batch?;

@@ -2,7 +2,7 @@
 
 use flambeau::{
     lstm_with, manual_seed, no_grad,
-    options::{ArgmaxOptions, LstmOptions, ZerosOptions},
+    options::{DimOptions, RnnOptions, CreationOptions},
     zeros_with, Device, Result, Tensor,
 };
 
@@ -16,7 +16,7 @@ type Memory = (Tensor, Tensor);
 
 /// Feeds characters, i64 `[1, n]`, and gives the logits of what follows, `[words]`.
 fn next_logits(model: &Chars, codes: &Tensor, memory: &Memory) -> Result<(Tensor, Memory)> {
-    let how = LstmOptions::default().num_layers(LAYERS).batch_first(true);
+    let how = RnnOptions::default().num_layers(LAYERS).batch_first(true);
     let vectors = model.layers.child("embedding")?.forward(codes)?;
     let parameters = model.layers.child("lstm")?.parameters()?;
     let (output, h, c) = lstm_with(&vectors, &[&memory.0, &memory.1], &parameters, None, how)?;
@@ -45,7 +45,7 @@ pub fn text(mut model: Chars, device: Device, options: &Options) -> Result<Vec<u
     let used = vocabulary.to_vec::<u8>()?;
     let mut written = prompt(options, &used);
     let zeros = || {
-        let place = ZerosOptions::default().device(device);
+        let place = CreationOptions::default().device(device);
         zeros_with(&[LAYERS, 1, HIDDEN], place)
     };
     no_grad(|| {
@@ -61,7 +61,7 @@ pub fn text(mut model: Chars, device: Device, options: &Options) -> Result<Vec<u
                     .softmax(-1)?
                     .multinomial(1)?
             } else {
-                logits.argmax_with(ArgmaxOptions::default().dim(-1).keepdim(true))?
+                logits.argmax_with(DimOptions::default().dim(-1).keepdim(true))?
             };
             written.push(used[code.item_i64()? as usize]);
             codes = code.reshape(&[1, -1])?;

@@ -5,7 +5,7 @@ use flambeau::{
     nn::Layer,
     no_grad,
     optim::{AdamwOptions, Optimizer, Scheduler},
-    options::{ArgmaxOptions, CrossEntropyOptions, ToOptions, ZerosOptions},
+    options::{DimOptions, CrossEntropyOptions, ToOptions, CreationOptions},
     tools::{Plot, PlotPanelOptions, Progress, ProgressOptions},
     Device, DeviceType, Dtype, Result, State, Tensor,
 };
@@ -65,7 +65,7 @@ pub fn evaluate(model: &mut Layer, held_out: &Digits) -> Result<Score> {
     no_grad(|| {
         let logits = model.forward(&held_out.images)?;
         let right = logits
-            .argmax_with(ArgmaxOptions::default().dim(1))?
+            .argmax_with(DimOptions::default().dim(1))?
             .eq(&held_out.labels)?
             .sum()?;
         let accuracy = 100.0 * right.item_f64()? / held_out.len() as f64;
@@ -134,7 +134,7 @@ pub fn train(
     let mut curves = Curves::default();
     for epoch in 1..=options.epochs {
         model.train()?;
-        let place = ZerosOptions::default().device(device);
+        let place = CreationOptions::default().device(device);
         let mut total = flambeau::zeros_with(&[], place)?;
         for batch in &mut loader {
             let mut batch = batch?.into_iter();

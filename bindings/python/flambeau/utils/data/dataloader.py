@@ -353,12 +353,14 @@ class DataLoader:
         with `persistent_workers`."""
         if self._kept is not None:
             return self._kept
-        options = ffi.new("flam_loader_options *")
-        _fast.flam_loader_options_init(options)
-        options.num_workers, options.prefetch_factor = self.num_workers, self.prefetch_factor or 2
-        options.pin_memory = self._pins and self._is_native
         dataset, source = _native_dataset(self, seed)
-        made = api.loader_new(dataset, options), source
+        native = api.loader_new(
+            dataset,
+            num_workers=self.num_workers,
+            prefetch_factor=self.prefetch_factor or 2,
+            pin_memory=self._pins and self._is_native,
+        )
+        made = native, source
         if self.persistent_workers:
             self._kept = made
         return made
