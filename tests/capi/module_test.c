@@ -236,8 +236,7 @@ static void test_errors_name_the_module(void) {
   CHECK(flam_module_call(inner, x) == NULL); /* paths are those of the whole tree */
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "\n  in \"0.1\" (Scale)");
   inner = flam_nn_sequential();
-  CHECK(flam_module_append(inner, flam_nn_conv2d(1, 1, three, 1, NULL, 0, NULL, 0, NULL, 0, 1, 1, 0,
-                                                 FLAM_F32)) == FLAM_OK);
+  CHECK(flam_module_append(inner, flam_nn_conv2d(1, 1, three, 1, NULL)) == FLAM_OK);
   CHECK(flam_module_call(inner, x) == NULL);
   CHECK(strstr(flam_error_message(), "\"0\" (Conv2d)"));
   flam_error_clear();
