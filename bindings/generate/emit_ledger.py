@@ -107,9 +107,7 @@ def _declared(type_name: str, name: str) -> str:
 
 def is_option(p: Param) -> bool:
     """What may be left out: an optional operand is an operand still."""
-    return p.option or (
-        p.default is not None and p.kind not in ("tensor", "tensors", "handle")
-    )
+    return p.option or (p.default is not None and p.kind not in ("tensor", "tensors", "handle"))
 
 
 def _operand(p: Param, told: dict[str, str]) -> dict:

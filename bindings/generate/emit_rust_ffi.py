@@ -101,7 +101,8 @@ def _defaults(api: Api) -> str:
         )
         text += (
             f"\nimpl Default for {s['name']} {{\n    fn default() -> Self {{\n        Self {{\n"
-            f"            struct_size: std::mem::size_of::<Self>(),\n{fields}        }}\n    }}\n}}\n"
+            f"            struct_size: std::mem::size_of::<Self>(),\n{fields}"
+            "        }\n    }\n}\n"
         )
     return text
 

@@ -60,8 +60,8 @@ namespace flambeau::capi {
 
 void backward(const Tensor& loss) { flambeau::backward({&loss, 1}, {}, false, false, {}); }
 
-void autograd_backward(TensorsView tensors, TensorsView grads, bool retain_graph,
-                       bool create_graph, TensorsView inputs) {
+void autograd_backward(TensorsView tensors, TensorsView grads, bool retain_graph, bool create_graph,
+                       TensorsView inputs) {
   flambeau::backward(tensors, grads, retain_graph || create_graph, create_graph, inputs);
 }
 

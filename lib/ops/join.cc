@@ -1,6 +1,6 @@
 // Joining: every operand is copied, with conversion, into its part of one output.
-#include "base/error.h"
 #include "flambeau/join.h"
+#include "base/error.h"
 #include "ops/call.h"
 #include "ops/ops.h"
 #include "tensor/order.h"

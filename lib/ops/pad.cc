@@ -1,7 +1,7 @@
 // Padding. A constant is a filled tensor with x copied into it; the other modes read x at positions
 // that repeat, dimension by dimension. Negative sizes cut off.
-#include "base/error.h"
 #include "flambeau/pad.h"
+#include "base/error.h"
 #include "ops/formula.h"
 #include "ops/indices.h"
 

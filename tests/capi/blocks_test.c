@@ -116,22 +116,21 @@ static void test_recurrence(void) {
 
 static void test_attention(void) {
   const int64_t in[3] = {2, 5, 6};
-  flam_nn_multihead_attention_options multihead_attention_options = FLAM_NN_MULTIHEAD_ATTENTION_OPTIONS_INIT;
-  multihead_attention_options.batch_first = 1;
-  flam_module *m = flam_nn_multihead_attention(6, 2, &multihead_attention_options);
+  flam_nn_multihead_attention_options attention_options = FLAM_NN_MULTIHEAD_ATTENTION_OPTIONS_INIT;
+  attention_options.batch_first = 1;
+  flam_module *m = flam_nn_multihead_attention(6, 2, &attention_options);
   check_forward(m, in, 3, in, 3, 4);
-  flam_nn_transformer_encoder_layer_options transformer_encoder_layer_options = FLAM_NN_TRANSFORMER_ENCODER_LAYER_OPTIONS_INIT;
-  transformer_encoder_layer_options.dim_feedforward = 8;
-  transformer_encoder_layer_options.dropout = 0;
-  transformer_encoder_layer_options.gelu = 1;
-  transformer_encoder_layer_options.batch_first = 1;
-  transformer_encoder_layer_options.norm_first = 1;
-  m = flam_nn_transformer_encoder_layer(6, 3, &transformer_encoder_layer_options);
+  flam_nn_transformer_encoder_layer_options encoder_options =
+      FLAM_NN_TRANSFORMER_ENCODER_LAYER_OPTIONS_INIT;
+  encoder_options.dim_feedforward = 8;
+  encoder_options.dropout = 0;
+  encoder_options.gelu = 1;
+  encoder_options.batch_first = 1;
+  encoder_options.norm_first = 1;
+  m = flam_nn_transformer_encoder_layer(6, 3, &encoder_options);
   CHECK(flam_module_child_count(m) == 8);
   check_forward(m, in, 3, in, 3, 12);
-  flam_nn_multihead_attention_options multihead_attention_options_2 = FLAM_NN_MULTIHEAD_ATTENTION_OPTIONS_INIT;
-  multihead_attention_options_2.batch_first = 1;
-  CHECK(!flam_nn_multihead_attention(6, 4, &multihead_attention_options_2));
+  CHECK(!flam_nn_multihead_attention(6, 4, &attention_options));
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "divisible by num_heads");
 }
 

@@ -36,7 +36,8 @@ static void test_tensors_and_modules_move(void) {
   flam_tensor *x = vector(1, 2), *there = flam_to(x, FLAM_DTYPE_NONE, sim(0), NULL);
   flam_to_options to_options = FLAM_TO_OPTIONS_INIT;
   to_options.non_blocking = 1;
-  flam_tensor *over = flam_to(there, FLAM_DTYPE_NONE, sim(1), &to_options), *sum = flam_add(over, over, 1);
+  flam_tensor *over = flam_to(there, FLAM_DTYPE_NONE, sim(1), &to_options);
+  flam_tensor *sum = flam_add(over, over, 1);
   flam_module *module = flam_module_new("Plain", NULL);
   void *data = NULL;
   CHECK(flam_tensor_device(there) == sim(0) && flam_tensor_device(sum) == sim(1));

@@ -30,10 +30,10 @@ static void test_profile_counts_what_ran(void) {
   profile_table_options.by_shape = 1;
   CHECK(flam_profile_table(profile, &table, &profile_table_options) == FLAM_OK);
   CHECK(strstr(table, "work") && strstr(table, "exp") && strstr(table, "[[2]]"));
-  flam_profile_table_options profile_table_options_2 = FLAM_PROFILE_TABLE_OPTIONS_INIT;
-  profile_table_options_2.sort_by = "speed";
-  profile_table_options_2.row_limit = -1;
-  CHECK(flam_profile_table(profile, &table, &profile_table_options_2) == FLAM_ERROR_INVALID_ARGUMENT);
+  flam_profile_table_options table_options_2 = FLAM_PROFILE_TABLE_OPTIONS_INIT;
+  table_options_2.sort_by = "speed";
+  table_options_2.row_limit = -1;
+  CHECK(flam_profile_table(profile, &table, &table_options_2) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "self_cpu_time_total");
   CHECK(strstr(flam_profile_events(profile), "\"name\":\"exp\",\"kind\":\"op\""));
   CHECK(strstr(flam_profile_averages(profile, NULL), "\"count\":1"));

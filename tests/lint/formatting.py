@@ -1,5 +1,5 @@
-"""clang-format, ruff and rustfmt over the files that people write; the ABI's headers have a style of
-their own beside them.
+"""clang-format, ruff and rustfmt over the files that people write; the ABI's headers have a style
+of their own beside them.
 """
 
 from __future__ import annotations

@@ -2,9 +2,7 @@
 
 use std::{ffi::CString, marker::PhantomData, mem::ManuallyDrop};
 
-use crate::{
-    profiler::ProfilerOptions, profiler_start_with, profiler_stop, sys, Profile, Result,
-};
+use crate::{profiler::ProfilerOptions, profiler_start_with, profiler_stop, sys, Profile, Result};
 
 /// Records every op, gradient and named range, on all threads, until [`Profiler::stop`] or drop.
 #[must_use = "recording ends when this is dropped"]

@@ -2,7 +2,7 @@
 
 use flambeau::{
     cuda_is_available, cuda_unavailable_reason, memory,
-    options::{EventOptions, StreamOptions, CreationOptions},
+    options::{CreationOptions, EventOptions, StreamOptions},
     Device, DeviceType, Event, Status, Stream, Tensor,
 };
 

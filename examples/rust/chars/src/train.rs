@@ -3,7 +3,7 @@
 use flambeau::{
     data::{Dataset, Loader, LoaderOptions},
     optim::{clip_grad_norm_, AdamwOptions, Optimizer},
-    options::{FlattenOptions, CreationOptions},
+    options::{CreationOptions, FlattenOptions},
     tools::{Progress, ProgressOptions},
     Device, Error, Result, Status, Tensor,
 };

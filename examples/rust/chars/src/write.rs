@@ -2,7 +2,7 @@
 
 use flambeau::{
     lstm_with, manual_seed, no_grad,
-    options::{DimOptions, RnnOptions, CreationOptions},
+    options::{CreationOptions, DimOptions, RnnOptions},
     zeros_with, Device, Result, Tensor,
 };
 

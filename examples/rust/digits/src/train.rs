@@ -5,7 +5,7 @@ use flambeau::{
     nn::Layer,
     no_grad,
     optim::{AdamwOptions, Optimizer, Scheduler},
-    options::{DimOptions, CrossEntropyOptions, ToOptions, CreationOptions},
+    options::{CreationOptions, CrossEntropyOptions, DimOptions, ToOptions},
     tools::{Plot, PlotPanelOptions, Progress, ProgressOptions},
     Device, DeviceType, Dtype, Result, State, Tensor,
 };
