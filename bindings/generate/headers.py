@@ -8,6 +8,7 @@ import sys
 
 import clang.cindex as clang
 import docs
+import forms
 import lint
 from model import (
     LISTS,
@@ -15,7 +16,6 @@ from model import (
     Api,
     Function,
     Param,
-    derived_forms,
     flattened,
     pointee,
     resolve_autocast,
@@ -105,7 +105,7 @@ class Reader:
             for c in cursors:
                 if c.kind == clang.CursorKind.FUNCTION_DECL:
                     self._function(c, path, namespace)
-        functions = [g for f in self.functions for g in (f, *derived_forms(f))]
+        functions = [g for f in self.functions for g in (f, *forms.of(f))]
         self._whole(folder, functions)
         self._raise_faults()
         return Api(

@@ -56,7 +56,7 @@ class Function:
     blocks: bool
     borrowed: str | None
     torch: list[str]
-    form: str | None  # None, "inplace" or "out"
+    form: str | None  # of those in forms.py: inplace, out, retain, keep
     base: str | None
     doc: dict
     # kind: handle, status, value, string, borrowed, void; type; nullable; of a handle `operand`
@@ -144,106 +144,3 @@ def resolve_autocast(words: str) -> dict[str, str]:
         for named, _, rule in rules
         for device in ([named] if named else ["cpu", "cuda"])
     }
-
-
-def ownership(release: Function) -> list[Function]:
-    """`flam_x_retain` and `flam_x_keep`, which every handle type with a release has."""
-    x, base = release.params[0], release.name.removesuffix("_release")
-
-    def made(verb: str, c_type: str, borrowed: str | None, **doc: str) -> Function:
-        param = dataclasses.replace(x, type=c_type, nullable=False, mutable=verb == "keep")
-        result = {"kind": "handle", "type": f"{base} *", "nullable": False}
-        doc["errors"] = "none but those of a failed operand."
-        return dataclasses.replace(
-            release,
-            name=f"{base}_{verb}",
-            params=[param],
-            c_params=[param],
-            result=result | ({"operand": x.name} if borrowed else {}),
-            borrowed=borrowed,
-            blocks=False,
-            form=verb,
-            base=release.name,
-            doc=dict(release.doc, text="", params={x.name: "the handle."}, **doc),
-        )
-
-    return [
-        made(
-            "retain",
-            f"const {base} *",
-            None,
-            brief="Adds a count, which is the caller's, whatever frames are open.",
-            returns="the same handle, which then needs one more release.",
-        ),
-        made(
-            "keep",
-            f"{base} *",
-            x.name,
-            brief="Moves a handle from the innermost frame to the one around it, or to the caller.",
-            returns=f"`{x.name}` itself, without another count.",
-        ),
-    ]
-
-
-def derived_forms(f: Function) -> list[Function]:
-    """The in-place and out forms that FLAM_INPLACE and FLAM_OUT stand for, and what a release
-    brings along."""
-    if f.name.endswith("_release") and f.namespace == "capi" and len(f.params) == 1:
-        return ownership(f)
-    forms = []
-    if f.inplace:
-        params, c_params = (
-            [dataclasses.replace(p) for p in given] for given in (f.params, f.c_params)
-        )
-        for first in (params[0], c_params[0]):
-            first.type = first.type.replace("const ", "")
-            first.mutable = True
-        doc = dict(
-            f.doc,
-            brief=f"In-place form of `{f.name}`: {f.doc['brief'][:1].lower()}{f.doc['brief'][1:]}",
-        )
-        doc["returns"] = f"`{params[0].name}` itself, without another count."
-        torch = [t + "_" for t in f.torch if t.startswith(("Tensor.", "torch."))]
-        forms.append(
-            dataclasses.replace(
-                f,
-                name=f.name + "_",
-                params=params,
-                c_params=c_params,
-                doc=doc,
-                torch=torch,
-                form="inplace",
-                base=f.name,
-                borrowed=params[0].name,
-                result=dict(f.result, operand=params[0].name),
-                inplace=False,
-                out=False,
-                autocast={},
-            )
-        )
-    if f.out:
-        out = Param("out", "flam_tensor *", "tensor", mutable=True)
-        plain = f.c_params[:-1] if f.options else f.c_params
-        doc = dict(
-            f.doc, params=dict(f.doc["params"]), brief=f"`{f.name}` into an existing tensor."
-        )
-        doc["params"]["out"] = "the destination; resized where its shape differs."
-        doc["returns"] = "`out` itself, without another count."
-        forms.append(
-            dataclasses.replace(
-                f,
-                name=f.name + "_out",
-                params=[*f.params, out],
-                c_params=[*plain, out, *f.c_params[len(plain) :]],
-                doc=doc,
-                torch=[],
-                form="out",
-                base=f.name,
-                borrowed="out",
-                result=dict(f.result, operand="out"),
-                inplace=False,
-                out=False,
-                autocast={},
-            )
-        )
-    return forms
