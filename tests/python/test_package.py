@@ -18,15 +18,14 @@ def run(*arguments, **environment):
 
 
 def test_import_is_quick_and_light():
-    """Best of five fresh processes, bytecode cached; NumPy and json are not pulled in."""
+    """Best of five fresh processes, bytecode cached; what takes long to load is not pulled in."""
     subprocess.run(
         [sys.executable, "-m", "compileall", "-q", os.path.join(PATH, "flambeau")], check=True
     )
     code = (
-        "import sys, time; t = time.process_time(); import flambeau; print(time.process_time() - "
-        "t); "
-        "assert 'numpy' not in sys.modules and 'json' not in sys.modules and 'ctypes' not in "
-        "sys.modules"
+        "import sys, time; t = time.process_time(); import flambeau; "
+        "print(time.process_time() - t); "
+        "assert not {'numpy', 'json', 'ctypes', 'traceback'} & set(sys.modules)"
     )
     times = []
     for _ in range(5):

@@ -5,8 +5,6 @@ exception.
 trampoline that fails records the exception object itself; `_call._raise` raises that same object at
 the caller."""
 
-import traceback
-
 from ._call import _NULL, _fast, ffi, wrap
 
 _alive = set()  # handles cffi made; they live until dropped
@@ -33,6 +31,8 @@ def value_of(user):
 
 def failed(problem):
     """Records an exception as this thread's error; what a trampoline returns then."""
+    import traceback  # by programs whose callbacks fail: it takes as long to load as the package
+
     text = "".join(traceback.format_exception_only(type(problem), problem)).strip()
     _fast.flam_error_set(text.encode("utf-8", "replace"), keep(problem), DROP)
     return CALLBACK

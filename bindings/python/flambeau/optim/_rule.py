@@ -4,6 +4,7 @@ A rule names the library's function, the state it takes and how each begins, and
 group that follow the lists, all in the function's order. State is made at a parameter's first
 step."""
 
+from .._call import _NUMBERS
 from ._state import cell
 from .optimizer import Optimizer, check, check_betas, check_fused, check_lr, full_like, run
 
@@ -50,29 +51,35 @@ class RuleOptimizer(Optimizer):
         return {**self._since, **super()._later_options()}
 
     def _update(self, group, params, grads):
-        kept = [name for name, option in self._optional.items() if group[option]]
-        states = [self._state_of(p, group, kept) for p in params]
+        optional, held = self._optional, self.state
+        kept = [name for name, option in optional.items() if group[option]] if optional else ()
+        states = [held[p] or self._begun(p, group, kept) for p in params]
+        for name in kept:  # the option may have been set since
+            for p, state in zip(params, states):
+                if name not in state:
+                    self._begun(p, group, kept)
         lists = [
-            [] if name in self._optional and name not in kept else [s[name] for s in states]
+            [s[name] for s in states] if name in kept or name not in optional else []
             for name in self._lists
         ]
         numbers = []
         for name in self._numbers:
             value = group[name]
-            if value.__class__ in (tuple, list):
+            if value.__class__ in _NUMBERS:
+                numbers.append(value)
+            elif value.__class__ in (tuple, list):
                 numbers += value
             else:
-                numbers.append(float(value) if name == "lr" else value)
-        run(self, type(self)._function, params, grads, lists, *numbers)
+                numbers.append(float(value))
+        run(self, self._function, params, grads, lists, *numbers)
 
-    def _state_of(self, p, group, kept=()):
+    def _begun(self, p, group, kept=()):
+        """The parameter's state, with what is not there yet."""
         state = self.state[p]
-        if not state or any(name not in state for name in kept):
-            for name, first in self._first.items():
-                if name not in state and (name in kept or name not in self._optional):
-                    value = group[first] if isinstance(first, str) else first
-                    make = cell if name in self._cell_names else _like
-                    state[name] = make(value, p)
+        for name, first in self._first.items():
+            if name not in state and (name in kept or name not in self._optional):
+                value = group[first] if isinstance(first, str) else first
+                state[name] = (cell if name in self._cell_names else _like)(value, p)
         return state
 
 

@@ -9,6 +9,7 @@ from .optimizer import full_like
 class Adagrad(RuleOptimizer):
     """Steps by the gradient over the root of the sum of its squares."""
 
+    _step_supports_amp_scaling = True
     _function = _fast.flam_adagrad_step
     _lists = ("sum", "step")
     _numbers = ("lr", "lr_decay", "weight_decay", "eps", "maximize")
@@ -23,7 +24,7 @@ class Adagrad(RuleOptimizer):
         super().__init__(**arguments(locals()))
         for group in self.param_groups:
             for p in group["params"]:
-                self._state_of(p, group)
+                self._begun(p, group)
 
     def share_memory(self):
         """Lets other processes see the sums."""
@@ -31,11 +32,14 @@ class Adagrad(RuleOptimizer):
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
-    def _state_of(self, p, group, kept=()):
-        state = self.state[p]
-        if not state:
-            first = self.defaults["initial_accumulator_value"]
-            state.update(step=cell(0.0, p), sum=full_like(p, first))
-        if state["step"].device != p.device:  # made before the model moved
-            state["step"], state["sum"] = cell(state["step"], p), state["sum"].to(p.device)
-        return state
+    def _update(self, group, params, grads):
+        for p in params:
+            state = self.state[p] or self._begun(p, group)
+            if state["step"].device != p.device:  # made before the model moved
+                state["step"], state["sum"] = cell(state["step"], p), state["sum"].to(p.device)
+        super()._update(group, params, grads)
+
+    def _begun(self, p, group, kept=()):
+        first = full_like(p, self.defaults["initial_accumulator_value"])
+        self.state[p].update(step=cell(0.0, p), sum=first)
+        return self.state[p]
