@@ -52,16 +52,9 @@ class _BatchNorm(Module):
                 factor = 1.0 / self.num_batches_tracked.item()
         use_batch = self.training or self.running_mean is None
         tracked = not self.training or self.track_running_stats
-        return F.batch_norm(
-            input,
-            self.running_mean if tracked else None,
-            self.running_var if tracked else None,
-            self.weight,
-            self.bias,
-            use_batch,
-            factor,
-            self.eps,
-        )
+        running = (self.running_mean, self.running_var) if tracked else (None, None)
+        affine = (self.weight, self.bias)
+        return F.batch_norm(input, *running, *affine, use_batch, factor, self.eps)
 
     def extra_repr(self):
         return (
@@ -179,14 +172,8 @@ class SyncBatchNorm(_BatchNorm):
         """`module` with every batch norm in it replaced by one of these, sharing its tensors."""
         made = module
         if isinstance(module, _BatchNorm) and module._dims and not hasattr(module, "process_group"):
-            made = cls(
-                module.num_features,
-                module.eps,
-                module.momentum,
-                module.affine,
-                module.track_running_stats,
-                process_group,
-            )
+            kind = (module.affine, module.track_running_stats, process_group)
+            made = cls(module.num_features, module.eps, module.momentum, *kind)
             made.weight, made.bias = module.weight, module.bias
             for name in "running_mean", "running_var", "num_batches_tracked":
                 setattr(made, name, getattr(module, name))

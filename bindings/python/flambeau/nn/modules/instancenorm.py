@@ -25,16 +25,11 @@ class _InstanceNorm(_BatchNorm):
                 f"num_features ({self.num_features}), but got: {channels}."
             )
         alone = input.dim() == self._dims[0]
-        result = F.instance_norm(
-            input.unsqueeze(0) if alone else input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum,
-            self.eps,
-        )
+        held = (self.running_mean, self.running_var, self.weight, self.bias)
+        of_input = self.training or not self.track_running_stats
+        momentum = 0.0 if self.momentum is None else self.momentum
+        batch = input.unsqueeze(0) if alone else input
+        result = F.instance_norm(batch, *held, of_input, momentum, self.eps)
         return result.squeeze(0) if alone else result
 
 

@@ -126,15 +126,8 @@ class TransformerDecoderLayer(_Layer):
             )
 
         def across(x):
-            return self._attend(
-                self.multihead_attn,
-                self.dropout2,
-                x,
-                memory,
-                memory_mask,
-                memory_key_padding_mask,
-                memory_is_causal,
-            )
+            masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
+            return self._attend(self.multihead_attn, self.dropout2, x, memory, *masks)
 
         if self.norm_first:
             x = tgt + own(self.norm1(tgt))

@@ -30,12 +30,8 @@ class Upsample(Module):
         )
 
     def extra_repr(self):
-        shown = (
-            f"size={self.size!r}"
-            if self.scale_factor is None
-            else f"scale_factor={self.scale_factor!r}"
-        )
-        return f"{shown}, mode={self.mode!r}"
+        name = "size" if self.scale_factor is None else "scale_factor"
+        return f"{name}={getattr(self, name)!r}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):
