@@ -29,11 +29,11 @@ build: ## the library, its tests and the Python extension, into build/
 	@$(BUILD) $(PRESET) $(CUDA)
 
 demo: ## train the digit classifier and print its accuracy and a memory report
-	@$(BUILD) $(PRESET) $(CUDA) flambeau flambeau_python
+	@$(BUILD) $(if $(filter release,$(PRESET)),demo,$(PRESET)) $(CUDA) flambeau flambeau_python
 	@$(VENV)/python examples/python/digits.py
 
 test: ## everything: C++, C, Python, Rust, headers, ABI, lint, generated files; on cpu, sim and emu
-	@lib/build/test_tools.sh
+	@python3 lib/build/doctor.py test
 	@$(BUILD) $(PRESET) $(CUDA)
 	@$(VENV)/python tests/run.py
 
@@ -56,12 +56,12 @@ size: ## bytes of the library by section, and its largest symbols
 	@nm -S --size-sort -C -r build/libflambeau.so.0 | head -20
 
 asan: ## the C++ and C tests under the address and undefined-behaviour sanitizers
-	@lib/build/test_tools.sh
+	@python3 lib/build/doctor.py test
 	@$(BUILD) asan off
 	@$(VENV)/ctest --test-dir build/asan --output-on-failure
 
 tsan: ## the C++ and C tests under the thread sanitizer
-	@lib/build/test_tools.sh
+	@python3 lib/build/doctor.py test
 	@$(BUILD) tsan off
 	@$(VENV)/ctest --test-dir build/tsan --output-on-failure
 
@@ -88,8 +88,9 @@ dist: setup ## the sources for users, who need no generator: the C archive and t
 	@$(VENV)/python lib/build/dist.py dist
 	@PATH=$(CURDIR)/$(VENV):$$PATH $(VENV)/python -m build --sdist -nx --outdir dist .
 
-wheel: setup ## the Python wheel, into dist/
-	@$(VENV)/python -m build --wheel --outdir dist .
+wheel: ## the Python wheel, into dist/: manylinux_2_28, Python 3.10 and newer; CUDA=wheels compiles CUDA in
+	@$(BUILD) release $(CUDA) flambeau flambeau_python
+	@lib/build/wheel.sh dist
 
 clean: ## remove what was built
 	@rm -rf build dist bindings/rust/target

@@ -104,7 +104,7 @@ def rust(build: Path) -> list[Suite]:
         env = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0"), "CARGO_TARGET_DIR": str(target)}
         return Suite(name, [cargo, *test, *arguments], {**env, **more}, workspace, missing)
 
-    missing = "" if shutil.which("cargo") else "cargo is not there: sudo apt-get install -y cargo"
+    missing = "" if shutil.which("cargo") else "cargo is not there: apt-get install cargo"
     debian = (
         "" if os.access("/usr/bin/rustc", os.X_OK) else "no /usr/bin/cargo: apt-get install cargo"
     )

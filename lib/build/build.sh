@@ -1,16 +1,26 @@
 #!/usr/bin/env bash
 # build.sh PRESET [CUDA mode] [ninja targets...]: configures where needed and builds into
 # build/PRESET. Asked for the preset `release`, it takes `cuda` where the CUDA mode gives a
-# compiler, else `cpu`; the name of what was built last is kept in build/preset.
+# compiler, else `cpu`; `demo` is the same, but a first build has only this machine's instruction
+# set until a release is asked for. The name of what was built last is kept in build/preset.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 preset=${1:?usage: build.sh PRESET [CUDA mode] [targets]}
 mode=${2:-auto}
 shift $(($# < 2 ? $# : 2))
+if [ ! -e build/preset ]; then  # before anything is compiled
+  command -v python3 >/dev/null || {
+    echo "flambeau needs python3; README.md has the line that installs all" >&2
+    exit 1
+  }
+  python3 lib/build/doctor.py build
+fi
 lib/build/setup_venv.sh
 PATH=$PWD/.venv/bin:$PATH
 
 arguments=(-DPython_EXECUTABLE="$PWD/.venv/bin/python")
+native=OFF
+[ "$preset" != demo ] || native=ON preset=release
 if [ "$preset" = release ] || [ "$preset" = cuda ]; then
   nvcc=$(lib/build/find_nvcc.sh "$mode")
   preset=${nvcc:+cuda}
@@ -21,7 +31,16 @@ fi
 mkdir -p build
 log=build/$preset.configure.log
 ninja=build/$preset/build.ninja
-if [ ! -e "$ninja" ] || [ CMakePresets.json -nt "$ninja" ]; then
+stale=
+if [ ! -e "$ninja" ] || [ CMakePresets.json -nt "$ninja" ]; then stale=1; fi
+case $preset in
+  cpu | cuda)
+    was=$(sed -n 's/^FLAM_NATIVE_ISA:[A-Z]*=//p' "build/$preset/CMakeCache.txt" 2>/dev/null || true)
+    [ "$native$was" != ONOFF ] || native=OFF
+    [ "$native$was" != OFFON ] || stale=1
+    arguments+=(-DFLAM_NATIVE_ISA=$native) ;;
+esac
+if [ -n "$stale" ]; then
   cmake --preset "$preset" "${arguments[@]}" >"$log" 2>&1 || { cat "$log"; exit 1; }
 fi
 cmake --build "build/$preset" -- "$@"

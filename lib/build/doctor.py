@@ -1,9 +1,15 @@
-"""`make doctor`: a tick or a cross for every tool, what it is for, and the one line that installs
-what is missing. Runs on any Python 3, before anything was set up.
+"""What the machine has to have, in one list: `make doctor` shows all of it, a build and the tests
+ask for their part before they begin, so that everything missing is named at once. Runs on any
+Python 3, before anything was set up.
+
+    doctor.py              a tick or a cross for every tool, and the line that installs the rest
+    doctor.py build        nothing, or what the build lacks and status 1
+    doctor.py test         installs what the tests lack where apt may do so without asking
 """
 
 import glob
 import os
+import shutil
 import subprocess
 import sys
 
@@ -28,80 +34,129 @@ def python():
     return "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
 
+def has_header(path):
+    folders = ["/usr/include", "/usr/local/include"]
+    folders += [f for f in os.environ.get("CPLUS_INCLUDE_PATH", "").split(":") if f]
+    return any(os.path.exists(os.path.join(folder, path)) for folder in folders)
+
+
 def has_python_headers():
     code = "import os, sysconfig; print(os.path.join(sysconfig.get_path('include'), 'Python.h'))"
     return os.path.exists(version(python(), "-c", code))
 
 
-# name, found?, what for, apt package, whether the library can be built without it
+BUILD, TEST, OPTIONAL = "build", "test", "optional"
+
+# name, found?, what for, apt package, who cannot do without it
 TOOLS = [
-    ("g++", lambda: version("g++", "--version"), "the library", "build-essential", False),
-    ("make", lambda: version("make", "--version"), "this", "build-essential", False),
-    ("python3", lambda: version(python(), "--version"), "tools and bindings", "python3", False),
-    ("python3 venv", can_make_environments, "the tools' environment", "python3-venv", False),
-    ("Python.h", has_python_headers, "the Python extension", "python3-dev", False),
+    ("g++", lambda: version("g++", "--version"), "the library", "build-essential", BUILD),
+    ("make", lambda: version("make", "--version"), "this", "build-essential", BUILD),
+    ("python3", lambda: version(python(), "--version"), "tools and bindings", "python3", BUILD),
+    ("python3 venv", can_make_environments, "the tools' environment", "python3-venv", BUILD),
+    ("Python.h", has_python_headers, "the Python extension", "python3-dev", BUILD),
     (
         "nlohmann/json",
-        lambda: os.path.exists("/usr/include/nlohmann/json.hpp"),
+        lambda: has_header("nlohmann/json.hpp"),
         "the library reads safetensors with it",
         "nlohmann-json3-dev",
-        False,
+        BUILD,
     ),
-    ("cargo", lambda: version("cargo", "--version"), "the Rust crates", "cargo", False),
+    ("git", lambda: version("git", "--version"), "lint's list of files", "git", TEST),
+    # Debian's cargo is the oldest that the crates promise to build with, and tested beside others.
+    ("cargo", lambda: version("/usr/bin/cargo", "--version"), "the Rust crates", "cargo", TEST),
+    ("GoogleTest", lambda: has_header("gtest/gtest.h"), "the C++ tests", "libgtest-dev", TEST),
+    ("ccache", lambda: version("ccache", "--version"), "quick rebuilds", "ccache", OPTIONAL),
     (
-        "GoogleTest",
-        lambda: os.path.exists("/usr/include/gtest/gtest.h"),
-        "the C++ tests",
-        "libgtest-dev",
-        True,
+        "abidiff",
+        lambda: version("abidiff", "--version"),
+        "the ABI check",
+        "abigail-tools",
+        OPTIONAL,
     ),
-    ("ccache", lambda: version("ccache", "--version"), "quick rebuilds", "ccache", True),
-    ("abidiff", lambda: version("abidiff", "--version"), "the ABI check", "abigail-tools", True),
     (
         ".venv",
         lambda: version(".venv/bin/python", "--version"),
         "cmake and the rest, pinned (make setup)",
         "",
-        True,
+        OPTIONAL,
     ),
     (
         "NVIDIA driver",
         lambda: version("nvidia-smi", "-L"),
         "CUDA devices; without one they are simulated",
         "",
-        True,
+        OPTIONAL,
     ),
     (
         "nvcc",
         lambda: version("nvcc", "--version"),
         "CUDA=system; CUDA=wheels fetches one",
         "",
-        True,
+        OPTIONAL,
     ),
 ]
 
 
-def main():
-    packages, broken = [], False
-    for name, find, purpose, package, optional in TOOLS:
+def missing(*stages):
+    """(name, package) of what is not there."""
+    return [
+        (name, package) for name, find, _, package, stage in TOOLS if stage in stages and not find()
+    ]
+
+
+def root_prefix():
+    """How this user runs apt: as root by itself, with or without the program sudo."""
+    return [] if os.geteuid() == 0 else ["sudo"]
+
+
+def apt_line(packages):
+    apt = " ".join([*root_prefix(), "apt-get"])
+    return f"{apt} update && {apt} install -y {' '.join(dict.fromkeys(packages))}"
+
+
+def show():
+    absent = []
+    for name, find, purpose, package, stage in TOOLS:
         found = find()
-        if not found and package:
-            packages.append(package)
-        broken = broken or not (found or optional)
-        mark = "✓" if found else ("–" if optional else "✗")
-        print(
-            " {} {:14} {}".format(
-                mark, name, found if isinstance(found, str) and found else "for " + purpose
-            )
-        )
+        if not found:
+            absent.append((package, stage))
+        mark = "✓" if found else ("–" if stage != BUILD else "✗")
+        said = found if isinstance(found, str) and found else "for " + purpose
+        print(f" {mark} {name:14} {said}")
     for library in sorted(glob.glob("build/*/libflambeau.so.0")):
         print(f" ✓ {library}  {os.path.getsize(library) / 1e6:.1f} MB")
+    packages = [package for package, _ in absent if package]
     if packages:
-        print(
-            "\nsudo apt-get update && sudo apt-get install -y " + " ".join(dict.fromkeys(packages))
-        )
-    sys.exit(1 if broken else 0)
+        print("\n" + apt_line(packages))
+    return any(stage == BUILD for _, stage in absent)
+
+
+def require_build():
+    absent = missing(BUILD)
+    if absent:
+        names = ", ".join(name for name, _ in absent)
+        line = apt_line([package for _, package in absent])
+        print(f"flambeau cannot be built without {names}:\n  {line}", file=sys.stderr)
+    return bool(absent)
+
+
+def provide_test():
+    packages = list(dict.fromkeys(package for _, package in missing(TEST)))
+    run = root_prefix()
+    run += ["-n"] if run else []
+    if not packages or not shutil.which("apt-get"):
+        return False
+    if run and (
+        not shutil.which("sudo") or subprocess.call([*run, "true"], stderr=subprocess.DEVNULL)
+    ):
+        return False
+    print("installing", *packages, flush=True)
+    quiet = {"stdout": subprocess.DEVNULL}
+    if not subprocess.call([*run, "apt-get", "update", "-qq"], **quiet):
+        subprocess.call([*run, "apt-get", "install", "-y", "-qq", *packages], **quiet)
+    return False  # a suite that lacks something says so itself
 
 
 if __name__ == "__main__":
-    main()
+    stage = sys.argv[1] if len(sys.argv) > 1 else "all"
+    sys.exit({"all": show, BUILD: require_build, TEST: provide_test}[stage]())

@@ -15,8 +15,7 @@ for python in ${PYTHON:-/usr/bin/python3 python3}; do
   fi
 done
 if [ -z "${found:-}" ]; then
-  echo "flambeau needs Python 3.11 or newer, with venv:" >&2
-  echo "  sudo apt-get install -y python3-venv python3-dev" >&2
+  echo "flambeau's tools need Python 3.11 or newer, with venv; PYTHON= names another" >&2
   exit 1
 fi
 echo "setting up .venv ($("$found" --version), $(grep -c == "$lock") pinned packages)"

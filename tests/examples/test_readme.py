@@ -84,8 +84,8 @@ def test_the_apt_line_has_all_that_doctor_asks_for(monkeypatch):
     import doctor
 
     line = re.search(r"apt-get install -y ([a-z0-9 +-]+?) &&", TEXT).group(1).split()
-    needed = {package for *_, package, optional in doctor.TOOLS if package and not optional}
-    assert needed - {"python3"} <= set(line)
+    needed = {package for *_, package, stage in doctor.TOOLS if stage != doctor.OPTIONAL}
+    assert needed - {"python3"} == set(line)
 
 
 def test_a_library_that_is_not_there_is_asked_for(tmp_path):
