@@ -18,8 +18,7 @@ import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TAKEN = re.compile(
-    r"CMakeLists\.txt|CHANGELOG\.md|LICENSE|include/.*|lib/(?!build/).*|examples/(c|data)/.*|"
-    r"lib/build/.*(\.cmake|\.in|/find_nvcc\.sh|\.lock)"
+    r"CMakeLists\.txt|CHANGELOG\.md|LICENSE|(include|lib|examples/c|examples/data)/.*"
 )
 GENERATED = "lib/capi/gen", "lib/ops/gen"
 README = """# flambeau {version}, the library in C
