@@ -82,3 +82,9 @@ def numbers_first(function, given, factors, **named):
 
 def _operands(function):
     return function.__code__.co_argcount
+
+
+def moved(spelling, instead):
+    """A FutureWarning at the line that used a spelling that is another one today."""
+    text = f"`{spelling}` is deprecated. Please use `{instead}` instead."
+    warnings.warn(text, FutureWarning, stacklevel=3)

@@ -1,7 +1,7 @@
 """`torch.cpu.amp.GradScaler`, with PyTorch's warning."""
 
 from ... import amp as _amp
-from ...amp._deprecated import deprecated
+from ..._deprecated import moved
 
 
 class GradScaler(_amp.GradScaler):
@@ -9,5 +9,5 @@ class GradScaler(_amp.GradScaler):
 
     def __init__(self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5,
                  growth_interval=2000, enabled=True):  # fmt: skip
-        deprecated("torch.cpu.amp.GradScaler(args...)", "torch.amp.GradScaler('cpu', args...)")
+        moved("torch.cpu.amp.GradScaler(args...)", "torch.amp.GradScaler('cpu', args...)")
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
