@@ -6,7 +6,7 @@ import textwrap
 
 import cpp
 from emit_headers import initializer_name
-from model import Api, Function, Param
+from model import Api, Function, Param, pointee
 
 _NULL_RESULT = {
     "handle": "nullptr",
@@ -121,6 +121,26 @@ def _body(f: Function) -> list[str]:
     return [f"  return guard_value([&] {{ {call}; }});"]
 
 
+def _lookup(f: Function) -> list[str]:
+    """FLAMBEAU_CHECK=handles: each handle is looked up before anything reads it."""
+    given = []
+    for p in f.params:
+        if p.kind not in ("tensor", "handle", "tensors") or p.option:
+            continue
+        owned = p.consumes or f.name.endswith("_release")
+        more = f", false, true, n_{p.name}" if p.kind == "tensors" else ", true" if owned else ""
+        given.append(f'{{"{p.name}", {p.name}, "{pointee(p.type)}"{more}}}')
+    if not given:
+        return []
+    failed = (
+        "return FLAM_ERROR_INVALID_ARGUMENT;"
+        if f.result["kind"] == "status"
+        else (f"return {_NULL_RESULT[f.result['kind']]};".replace(" ;", ";"))
+    )
+    listed = ", ".join(given)
+    return [f'  if (checking_handles && wrong_handle("{f.name}", {{{listed}}})) {failed}']
+
+
 def _handed(f: Function) -> str | None:
     """What is handed over with a way to drop it: a callback's table, or `drop` and its data."""
     for p in f.params:
@@ -139,7 +159,7 @@ def _shim(f: Function) -> str:
         break_long_words=False,
     )
     handed = [f"  Handed handed({what});"] if (what := _handed(f)) else []
-    return "\n".join([*head, *handed, *_checks(f), *_body(f), "}"]) + "\n"
+    return "\n".join([*head, *handed, *_checks(f), *_lookup(f), *_body(f), "}"]) + "\n"
 
 
 def _enums_used(functions: list[Function]) -> list[str]:

@@ -1,6 +1,8 @@
 // Making and dropping a thread's free lists: what the hot paths of pooled.h leave out.
 #include "base/pooled.h"
 
+#include "base/quarantine.h"
+
 namespace flambeau::detail {
 
 namespace {
@@ -29,7 +31,7 @@ thread_local AtThreadEnd t_at_end;
 }  // namespace
 
 PooledLists* make_pooled() noexcept {
-  if (t_ended) return nullptr;
+  if (t_ended || withhold) return nullptr;
   t_at_end.touch();
   return t_pooled = new (std::nothrow) PooledLists;
 }

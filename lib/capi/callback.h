@@ -15,12 +15,15 @@ namespace flambeau::capi {
 
 // A handle borrowed for the length of a call; NULL for an undefined tensor.
 inline const flam_tensor* handle(const Tensor& t) {
+  if (checking_handles) [[unlikely]]
+    lend_for_call(t.impl());
   return reinterpret_cast<const flam_tensor*>(t.impl());
 }
 
 // Tensors as an array of borrowed handles: a Tensor's bits are its handle.
 inline flam_tensor* const* handles(TensorsView ts) {
   static_assert(sizeof(Tensor) == sizeof(void*));
+  for (size_t i = 0; checking_handles && i < ts.size(); ++i) lend_for_call(ts[i].impl());
   return reinterpret_cast<flam_tensor* const*>(ts.data());
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -39,6 +40,22 @@ struct Frame;
 inline FLAM_THREAD_LOCAL Frame* t_frame = nullptr;
 inline std::atomic<bool> tracking_handles = false;
 inline bool noting() { return t_frame || tracking_handles.load(std::memory_order_relaxed); }
+
+// FLAMBEAU_CHECK=handles: every handle that the program hands in is looked up (ledger.cc). Set when
+// the library is opened.
+extern bool checking_handles;
+
+struct HandleArgument {
+  const char* name;
+  const void* handle;  // or an array of them
+  const char* type;
+  bool owned = false;  // handed over for good
+  bool list = false;
+  size_t n = 0;
+};
+
+// Records what is wrong with the first wrong handle: released, lent, foreign, or of another type.
+bool wrong_handle(const char* function, std::initializer_list<HandleArgument> given) noexcept;
 
 void note_handle(RefCounted* object,
                  const char* function);  // throws only std::bad_alloc, having noted nothing

@@ -3,18 +3,33 @@
 #include "capi/host_call.h"
 
 #include <utility>
+#include <vector>
+
+#include "capi/ledger.h"
 
 namespace flambeau::capi {
+
+namespace {
+thread_local std::vector<const RefCounted*> t_lent;  // while handles are checked
+}
+
+void lend_for_call(const RefCounted* object) noexcept {
+  if (!object) return;
+  t_lent.push_back(object);
+  lend(object);
+}
 
 HostCall::HostCall() noexcept
     : error_(std::exchange(t_error, nullptr)),
       frame_(std::exchange(t_frame, nullptr)),
       floor_(raise_scope_floor()),
+      lent_(checking_handles ? t_lent.size() : 0),
       modes_(modes),
       label_(t_label),
       current_(current_choice()) {}
 
 HostCall::~HostCall() {
+  for (; checking_handles && t_lent.size() > lent_; t_lent.pop_back()) take_back(t_lent.back());
   close_scopes_to_floor();
   lower_scope_floor(floor_);
   restore_choice(current_);

@@ -10,6 +10,10 @@
 
 namespace flambeau::capi {
 
+// While handles are checked: the program may use a handle until the callback that it is lent to
+// returns.
+void lend_for_call(const RefCounted* object) noexcept;
+
 class HostCall {
  public:
   HostCall() noexcept;
@@ -19,7 +23,7 @@ class HostCall {
  private:
   flam_error* error_;
   Frame* frame_;
-  size_t floor_;
+  size_t floor_, lent_;
   Modes modes_;
   Label label_;
   Current current_;

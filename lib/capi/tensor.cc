@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "capi/callback.h"
+#include "capi/ledger.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
 #include "tensor/defaults.h"
@@ -45,7 +46,9 @@ Ref<flam_tensor_list> tensor_list_new(TensorsView tensors) {
 void tensor_list_append(flam_tensor_list* list, const Tensor& t) { list->tensors.push_back(t); }
 
 flam_tensor* const* tensor_list_data(const flam_tensor_list* list) {
-  return handles(list->tensors);
+  for (size_t i = 0; checking_handles && i < list->tensors.size(); ++i)
+    lend(list->tensors[i].impl());
+  return reinterpret_cast<flam_tensor* const*>(list->tensors.data());
 }
 
 size_t tensor_list_size(const flam_tensor_list* list) { return list->tensors.size(); }

@@ -138,7 +138,7 @@ static void test_scaler_skips_and_reports(void) {
   sgd_options.dampening = 0.5;
   sgd = flam_sgd_new(params, 2, &sgd_options);
   CHECK(flam_grad_scaler_update(scaler) == FLAM_ERROR_INVALID_ARGUMENT);
-  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "_scale is None");
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "_scale is NULL");
   step(scaler, sgd, params, 1e308 * 10);
   CHECK(flam_grad_scaler_skipped(scaler, sgd, &skipped, &first) == FLAM_OK);
   CHECK(skipped && first == 1 && equals(params[0], 1, 2) && equals(params[1], 3, 4));
