@@ -16,8 +16,8 @@ from model import Api, Function, Param, pointee
 from rust_model import Argument, RustApi, argument, field, is_option, namespace, type_name
 
 OPTIONS = "options_of"
+IN_PLACE = 2  # so many options are a struct, where C has none, too
 FOLDER = "bindings/rust/flambeau/src/gen"
-IN_PLACE = 2  # so many options are a struct
 
 
 class Method:
@@ -25,7 +25,6 @@ class Method:
 
     def __init__(self, rust: RustApi, f: Function):
         self.rust, self.f, self.place = rust, f, rust.places[f.name]
-        self.c_struct = getattr(f, "options", None)
         self.outs = [p for p in f.params if p.kind == "out"]
         self.receiver = f.params[0] if self.place.method else None
         visible = [
@@ -35,7 +34,7 @@ class Method:
         self.needed = [a for a in self.arguments if a.default is None]
         chosen = [a for a in self.arguments if a.default is not None and is_option(a.param)]
         self.extra = [a for a in self.arguments if a.default is not None and not is_option(a.param)]
-        self.options = rust.options_path(f) if self.c_struct or len(chosen) >= IN_PLACE else None
+        self.options = rust.options_path(f) if f.options or len(chosen) >= IN_PLACE else None
         self.fields = [field(a) for a in chosen] if self.options else []
         self.extra += [] if self.options else chosen
         self.chains = self.receiver is not None and f.result.get("operand") == self.receiver.name
@@ -120,11 +119,11 @@ class Method:
         lengths = {a.param.name: a for a in self.arguments}
         lines += [a.before for a in self.arguments if a.before]
         values = {p.name: self._value(p, lengths) for p in self.f.params}
-        if self.c_struct:
+        if self.f.options:
             values["options"] = "&c_options"
             lines.append(self._struct(values))
         lines += [f"let mut {identifier(p.name.lower())} = {self._empty(p)};" for p in self.outs]
-        passed = ", ".join(values[p.name] for p in getattr(self.f, "c_params", self.f.params))
+        passed = ", ".join(values[p.name] for p in self.f.c_params)
         call = f"sys::{self.f.name}({passed})"
         access = self.rust.access(self.f)
         if access:
@@ -136,10 +135,11 @@ class Method:
 
     def _struct(self, values: dict[str, str]) -> str:
         """The options as C has them, on the stack."""
-        struct = f"sys::{self.c_struct}"
-        fields = "".join(
-            f"{identifier(p.name)}: {values[p.name]}, " for p in self.f.params if p.option
-        )
+        struct = f"sys::{self.f.options}"
+        fields = ""
+        for p in (p for p in self.f.params if p.option):
+            name, value = identifier(p.name), values[p.name]
+            fields += f"{name}, " if name == value else f"{name}: {value}, "
         size = f"struct_size: std::mem::size_of::<{struct}>()"
         return f"let c_options = {struct} {{ {size}, {fields.rstrip(', ')} }};"
 

@@ -24,7 +24,7 @@ SHARED = frozenset(
     for name in ("tensor", "state", "module", "stream", "event", "plot", "profile", "progress")
 )
 INTERNAL = ("flam_error", "flam_tensor_list")  # errors and lists become Rust's own
-# They wait for threads that run the program's code, and are reached through one handle only.
+# They wait for threads that run the program's code: a loader has one handle, a data set no state.
 OWN_THREADS = ("flam_loader", "flam_dataset")
 # Where a header's functions and types are, when not at the crate's root.
 NAMESPACES = {
@@ -101,11 +101,10 @@ class RustApi:
         return found[0] if found else None
 
     def options_path(self, f: Function) -> str:
-        """The struct of C's, or one of the function's own, as programs name it."""
-        c, header = getattr(f, "options", None), f.header
-        if c:
-            header = next(s["header"] for s in self.api.structs if s["name"] == c)
-        name = c or f"{(f.base or f.name).removesuffix('_new')}_options"
+        """The struct of a function's options as programs name it."""
+        headers = [s["header"] for s in self.api.structs if s["name"] == f.options]
+        header = headers[0] if headers else f.header
+        name = f.options or f"{(f.base or f.name).removesuffix('_new')}_options"
         name = camel(name.removeprefix("flam_").removeprefix("nn_"))
         where = namespace(header) or "options"
         return f"crate::{'nn::init' if where == 'init' else where}::{name}"
@@ -168,12 +167,13 @@ class RustApi:
         listed = any(p.kind == "tensors" for p in held)
         if any(p.mutable and pointee(p.type) != "flam_generator" for p in held):  # it has a lock
             return "writing"
-        if listed and (f.op.endswith("_") or f.result["kind"] == "status"):  # of tensors to change
-            return "writing"
+        changes = f.result["kind"] in ("status", "void")
+        if listed and (f.op.endswith("_") or changes and f.namespace != "ops"):
+            return "writing"  # to the tensors of the list
         if held or f.namespace == "ops":
             return "reading"
-        changes = f.result["kind"] in ("status", "void") and not f.blocks
-        return "writing" if changes and not any(p.kind == "out" for p in f.params) else None
+        sets = changes and not f.blocks and not any(p.kind == "out" for p in f.params)
+        return "writing" if sets else None
 
     def is_zero(self, p: Param) -> bool:
         """Whether leaving the argument out means the number 0, unspecified."""

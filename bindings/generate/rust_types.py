@@ -8,11 +8,11 @@ import re
 from emit_rust_ffi import HEADER, identifier, rust_type
 from model import Function
 from rust_docs import comment, markdown
-from rust_model import OWN_THREADS, SHARED, RustApi, type_name, variant, words
+from rust_model import SHARED, RustApi, type_name, variant, words
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTATION = ROOT / "bindings/rust/flambeau/doc"
-ALONE = OWN_THREADS  # what has no lock around its calls has one handle
+ALONE = ("flam_loader",)  # changes without the lock around calls, so it has one handle
 
 _OPTIONS = """
 /// Options of @USERS@.

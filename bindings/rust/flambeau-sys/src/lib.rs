@@ -31,6 +31,8 @@ macro_rules! layouts {
 
 #[rustfmt::skip]
 mod ffi;
+// Defaults are written as the header has them.
+#[allow(clippy::approx_constant)]
 #[rustfmt::skip]
 #[path = "gen/constants.rs"]
 mod constants;

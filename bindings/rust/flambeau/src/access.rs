@@ -147,7 +147,10 @@ pub(crate) fn suspended<R>(run: impl FnOnce() -> R) -> R {
 #[cfg(test)]
 mod tests {
     use std::{
-        sync::atomic::{AtomicI32, Ordering::SeqCst},
+        sync::{
+            atomic::{AtomicI32, Ordering::SeqCst},
+            Arc, Barrier,
+        },
         thread,
     };
 
@@ -178,6 +181,19 @@ mod tests {
             .map(|i| thread::spawn(move || (0..turns).for_each(|_| [read, write][i % 2]())))
             .collect();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
+    }
+
+    #[test]
+    fn readers_run_side_by_side() {
+        let both = Arc::new(Barrier::new(2));
+        let read = move |both: Arc<Barrier>| {
+            let _access = reading();
+            both.wait();
+        };
+        let theirs = both.clone();
+        let worker = thread::spawn(move || read(theirs));
+        read(both);
+        worker.join().unwrap();
     }
 
     #[test]

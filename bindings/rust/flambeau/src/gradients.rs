@@ -192,6 +192,8 @@ impl Tensor {
     ///
     /// Those of [`backward`].
     pub fn backward(&self) -> Result<()> {
-        backward(&[self])
+        let _access = writing();
+        // SAFETY: a live handle.
+        unsafe { check(sys::flam_backward(self.raw())) }
     }
 }

@@ -1,5 +1,5 @@
 //! Every function of the header is used by the safe crate, or is on the list of those that Rust
-//! must not have.
+//! must not have; and every call on a handle is made under the lock that keeps writes apart.
 
 use std::{collections::HashSet, fs, path::Path};
 
@@ -47,4 +47,38 @@ fn nothing_of_the_header_is_missing() {
         .filter(|name| !used.contains(*name) && !left_out.contains(name))
         .collect();
     assert!(missing.is_empty(), "write these by hand in src/: {:?}", missing);
+}
+
+/// The functions of a source file, each from its `fn` to the next one.
+fn functions(text: &str) -> impl Iterator<Item = &str> {
+    text.split("fn ").skip(1)
+}
+
+/// Calls without the lock: a loader has one handle and waits for threads; a list is nobody else's.
+const ALONE: [&str; 2] = ["data.rs", "loading.rs"];
+
+#[test]
+fn calls_on_handles_hold_the_lock() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut checked, mut without) = (0, Vec::new());
+    for folder in [root.clone(), root.join("gen")] {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if !path.is_file() || ALONE.contains(&name.as_str()) {
+                continue;
+            }
+            for function in functions(&fs::read_to_string(&path).unwrap()) {
+                if function.contains("sys::flam_") && function.contains(".raw()") {
+                    checked += 1;
+                    if !["reading()", "writing()", "_access()"].iter().any(|a| function.contains(a))
+                    {
+                        without.push(format!("{}: {}", name, function.lines().next().unwrap()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(checked > 1000, "read {} functions", checked);
+    assert!(without.is_empty(), "{:#?}", without);
 }
