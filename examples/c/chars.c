@@ -121,15 +121,6 @@ static flam_module *load_model(const char *path, flam_device device) {
   return model;
 }
 
-/* The tensors of a module, for calls that take them in a row. */
-static size_t parameters(const flam_module *module, flam_tensor **params, size_t most) {
-  const flam_state *named = flam_module_named_parameters(module, 1);
-  const size_t n = flam_state_size(named) < most ? flam_state_size(named) : most;
-  size_t i;
-  for (i = 0; i < n; ++i) params[i] = flam_state_tensor(named, i);
-  return n;
-}
-
 /* ---- training ---- */
 
 /* Windows of the text, and the same windows one character later: i64 [n, WINDOW]. */
@@ -151,12 +142,11 @@ static flam_loader *windows(text t, const flam_tensor *vocabulary, const options
 static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimizer,
                 flam_device device, flam_tensor *total, flam_progress *bar) {
   const flam_scope frame = flam_frame_push();
-  flam_tensor *params[4 * LAYERS + 3], *codes, *following, *logits, *loss;
-  const size_t n_params = parameters(model, params, 4 * LAYERS + 3);
+  const flam_tensor_list *params = flam_module_parameters(model);
+  flam_tensor *codes, *following, *logits, *loss;
   flam_tensor_list *items = NULL;
-  void *no_item;
   int found;
-  flam_loader_next(loader, &items, &no_item);
+  flam_loader_next(loader, &items, NULL);
   check();
   found = items != NULL;
   if (found) {
@@ -167,7 +157,7 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
     loss = flam_cross_entropy(logits, flam_flatten(following, NULL), NULL, NULL);
     flam_optimizer_zero_grad(optimizer, 1);
     flam_backward(loss);
-    flam_clip_grad_norm_(params, n_params, 1, NULL);
+    flam_clip_grad_norm_(FLAM_LIST(params), 1, NULL);
     flam_optimizer_step(optimizer);
     flam_add_(total, flam_detach(loss), 1); /* stays on the device: a step never waits for it */
     if (flam_progress_advance(bar, 1)) flam_progress_draw(bar);
@@ -178,8 +168,7 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
 }
 
 static void train(flam_module *model, flam_loader *loader, flam_device device, const options *o) {
-  flam_tensor *params[4 * LAYERS + 3];
-  const size_t n_params = parameters(model, params, 4 * LAYERS + 3);
+  const flam_tensor_list *params = flam_module_parameters(model);
   const int64_t steps = flam_loader_size(loader);
   flam_adamw_options adamw = FLAM_ADAMW_OPTIONS_INIT;
   flam_progress_options shown = FLAM_PROGRESS_OPTIONS_INIT;
@@ -188,7 +177,7 @@ static void train(flam_module *model, flam_loader *loader, flam_device device, c
   flam_progress *bar;
   long epoch;
   adamw.lr = o->lr;
-  optimizer = flam_adamw_new(params, n_params, &adamw);
+  optimizer = flam_adamw_new(FLAM_LIST(params), &adamw);
   shown.total = steps * o->epochs;
   shown.unit = "steps";
   bar = flam_progress_new(&shown);
@@ -219,15 +208,14 @@ static void train(flam_module *model, flam_loader *loader, flam_device device, c
  * the LSTM remembers, and is replaced. */
 static flam_tensor *next_logits(flam_module *model, flam_tensor *codes, flam_tensor *state[2]) {
   const int64_t words = -1;
-  flam_tensor *params[4 * LAYERS], *output = NULL, *before[2];
-  const size_t n = parameters(flam_module_child(model, "lstm"), params, 4 * LAYERS);
+  flam_tensor *output = NULL, *before[2];
+  const flam_tensor_list *params = flam_module_parameters(flam_module_child(model, "lstm"));
   flam_tensor *vectors = flam_module_call(flam_module_child(model, "embedding"), codes);
   flam_rnn_options how = FLAM_RNN_OPTIONS_INIT;
   how.num_layers = LAYERS;
   how.batch_first = 1;
   before[0] = state[0], before[1] = state[1];
-  flam_lstm(vectors, before, 2, params, n,
-            NULL, &output, &state[0], &state[1], &how);
+  flam_lstm(vectors, before, 2, FLAM_LIST(params), NULL, &output, &state[0], &state[1], &how);
   output = flam_narrow(output, 1, flam_tensor_size(output, 1) - 1, 1);
   return flam_reshape(flam_module_call(flam_module_child(model, "head"), output), &words, 1);
 }

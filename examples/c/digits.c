@@ -124,15 +124,10 @@ static score evaluate(flam_module *model, digits held_out) {
 }
 
 static flam_optimizer *adamw(const flam_module *model, double lr) {
-  enum { most = 16 };
-  flam_tensor *params[most];
-  const flam_state *named = flam_module_named_parameters(model, 1);
-  const size_t count = flam_state_size(named) < most ? flam_state_size(named) : most;
+  const flam_tensor_list *params = flam_module_parameters(model);
   flam_adamw_options how = FLAM_ADAMW_OPTIONS_INIT;
-  size_t i;
   how.lr = lr;
-  for (i = 0; i < count; ++i) params[i] = flam_state_tensor(named, i);
-  return flam_adamw_new(params, count, &how);
+  return flam_adamw_new(FLAM_LIST(params), &how);
 }
 
 static flam_loader *shuffled(digits learn, const options *o, flam_device device) {

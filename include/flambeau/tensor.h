@@ -466,6 +466,10 @@ FLAM_API flam_status flam_set_default_device(flam_device device);
  */
 FLAM_API flam_device flam_get_default_device(void);
 
+/* A list where a function takes an array of tensors and its length, as in
+ * flam_adam_new(FLAM_LIST(params), NULL). `list` is a variable: it is read twice. */
+#define FLAM_LIST(list) flam_tensor_list_data(list), flam_tensor_list_size(list)
+
 #ifdef __cplusplus
 }
 #endif
