@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
-#include "kernels/loss_scale.h"
-#include "kernels/optimizer.h"
+#include "kernels/optimizer/loss_scale.h"
+#include "kernels/optimizer/optimizer.h"
 #include "ops/ops.h"
 
 using namespace flambeau;

@@ -15,5 +15,5 @@ if(NOT FLAM_EIGEN)
   message(FATAL_ERROR "flambeau: no Eigen; run `make setup`, or install the apt package "
                       "libeigen3-dev, or say where it is: -DFLAM_EIGEN=/path/to/include/eigen3")
 endif()
-file(GLOB factor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/kernels/factor_*.cc)
+file(GLOB factor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/kernels/factor/*.cc)
 set_source_files_properties(${factor_sources} PROPERTIES COMPILE_OPTIONS "-isystem;${FLAM_EIGEN}")

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "kernels/optimizer.h"
+#include "kernels/optimizer/optimizer.h"
 
 namespace flambeau::capi {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "kernels/index.h"
+#include "kernels/index/index.h"
 #include "ops/ops.h"
 
 namespace flambeau::data {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "kernels/philox.h"
+#include "kernels/random/philox.h"
 
 namespace flambeau::data {
 

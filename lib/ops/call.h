@@ -7,7 +7,7 @@
 #include "device/probe.h"
 #include "graph/mode.h"
 #include "graph/saved.h"
-#include "kernels/map.h"
+#include "kernels/map/map.h"
 #include "ops/destination.h"
 #include "ops/gen/op.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/optimizer.h"
+#include "kernels/optimizer/optimizer.h"
 #include "tensor/state.h"
 #include "tensor/tensor.h"
 

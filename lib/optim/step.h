@@ -1,6 +1,6 @@
 // One step of a rule over a list of parameters of any layout.
 #pragma once
-#include "kernels/optimizer.h"
+#include "kernels/optimizer/optimizer.h"
 
 namespace flambeau::optim {
 

@@ -1,7 +1,7 @@
 // Convolutions against plain loops in float64: one to three dimensions, strides, padding, dilation,
 // groups, depthwise, channels-last operands, half types, both gradients, and the same bits for
 // every number of threads.
-#include "kernels/conv.h"
+#include "kernels/conv/conv.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Reductions against plain loops in double: layouts, dtypes, empties, thread counts.
-#include "kernels/fold.h"
+#include "kernels/fold/fold.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Matrix products against sums in float64: every transpose, odd sizes, broadcast batches, empty
 // operands, half types, epilogues, and the same bits for every number of threads.
-#include "kernels/gemm.h"
+#include "kernels/gemm/gemm.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Indexed reads and writes against plain loops; indices out of range leave what they would have
 // written alone.
-#include "kernels/index.h"
+#include "kernels/index/index.h"
 
 #include <gtest/gtest.h>
 

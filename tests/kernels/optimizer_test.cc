@@ -1,6 +1,6 @@
 // Optimizer steps against PyTorch's (three steps in float64 of torch.optim with foreach=False), and
 // the cells.
-#include "kernels/optimizer.h"
+#include "kernels/optimizer/optimizer.h"
 
 #include <gtest/gtest.h>
 

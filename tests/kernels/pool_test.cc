@@ -1,6 +1,6 @@
 // Pooling against loops that state the definition, and gradients against the sum they must be the
 // gradient of.
-#include "kernels/pool.h"
+#include "kernels/pool/pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Philox against its published vectors, moments of the distributions, repeatability, and positional
 // kernels.
-#include "kernels/random.h"
+#include "kernels/random/random.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "base/thread_pool.h"
-#include "kernels/philox.h"
+#include "kernels/random/philox.h"
 #include "tensors.h"
 
 namespace flambeau {

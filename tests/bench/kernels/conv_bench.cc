@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/thread_pool.h"
-#include "kernels/conv.h"
+#include "kernels/conv/conv.h"
 #include "tests/bench/kernels/best_time.h"
 
 using namespace flambeau;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/thread_pool.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm/gemm.h"
 #include "tests/bench/kernels/best_time.h"
 
 using namespace flambeau;

@@ -1,0 +1,120 @@
+// The front door of convolutions: shapes, and the arguments of their launches.
+#include "kernels/conv/conv.h"
+
+#include "base/error.h"
+#include "kernels/access.h"
+
+namespace flambeau {
+
+constinit Kernel kConv{"conv"}, kConvBackwardData{"conv_backward_data"},
+    kConvBackwardWeight{"conv_backward_weight"};
+
+Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvParams& params) {
+  const int64_t space = x.dim() - 2;
+  check(space >= 1 && space <= kConvDims && w.dim() == x.dim(), Code::shape, op, "(", x, ", ", w,
+        "): input is [n, c, ...] and weight [o, c / groups, ...] with 1 to 3 spatial dimensions");
+  const size_t nd = size_t(space);
+  check(params.stride.size() == nd && params.padding.size() == nd && params.dilation.size() == nd,
+        Code::invalid_argument, op, ": stride, padding and dilation need ", nd, " values each");
+  const int64_t groups = params.groups;
+  check(groups > 0 && x.sizes()[1] == w.sizes()[1] * groups && w.sizes()[0] % groups == 0,
+        Code::shape, op, "(", x, ", ", w, "): with groups ", groups, " the weight must be [o, ",
+        groups > 0 ? x.sizes()[1] / groups : 0, ", ...] with o a multiple of groups");
+  Dims sizes{x.sizes()[0], w.sizes()[0]};
+  for (size_t d = 0; d < nd; ++d) {
+    check(params.stride[d] > 0 && params.dilation[d] > 0 && params.padding[d] >= 0,
+          Code::invalid_argument, op,
+          ": stride and dilation must be positive and padding not negative");
+    const int64_t kernel = params.dilation[d] * (w.sizes()[d + 2] - 1) + 1;
+    const int64_t padded = x.sizes()[d + 2] + 2 * params.padding[d];
+    check(w.sizes()[d + 2] > 0 && padded >= kernel, Code::shape, op, "(", x, ", ", w,
+          "): the padded input has ", padded, " elements in spatial dimension ", d,
+          ", the kernel reaches over ", kernel);
+    sizes.push_back((padded - kernel) / params.stride[d] + 1);
+  }
+  return sizes;
+}
+
+ConvOperand operand_of(const Tensor& t) {
+  ConvOperand o{};
+  o.data = static_cast<char*>(t.data());
+  o.outer = t.strides()[0];
+  o.inner = t.strides()[1];
+  const int space = int(t.dim()) - 2, first = kConvDims - space;
+  for (int d = 0; d < space; ++d) o.space[first + d] = t.strides()[size_t(d) + 2];
+  return o;
+}
+
+namespace {
+
+// `partial`: y may lack positions at the ends, as where a transposed convolution pads its result
+// by a stride or more.
+ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
+                 const Tensor& bias, int64_t biased_channels, const ConvParams& params,
+                 bool partial = true) {
+  const Dims sizes = conv_sizes(op, x, w, params);
+  bool fits = y.sizes().size() == sizes.size();
+  for (size_t d = 0; fits && d < sizes.size(); ++d) {
+    fits = y.sizes()[d] == sizes[d] || (partial && d >= 2 && y.sizes()[d] < sizes[d]);
+  }
+  check(fits, Code::shape, op, "(", x, ", ", w, "): the convolution's result is ", ShapeText{sizes},
+        ", not ", ShapeText{y.sizes()});
+  check(x.dtype() == y.dtype() && w.dtype() == y.dtype() &&
+            (!bias.defined() || bias.dtype() == y.dtype()),
+        Code::dtype, op, ": ", x, ", ", w, ", ", bias, " and ", y, " must share one dtype");
+  ConvArgs g{};
+  g.images = x.sizes()[0];
+  g.groups = params.groups;
+  g.in_channels = w.sizes()[1];
+  g.out_channels = w.sizes()[0] / params.groups;
+  const int space = int(x.dim()) - 2, first = kConvDims - space;
+  for (int d = 0; d < kConvDims; ++d) {
+    const bool real = d >= first;
+    const size_t at = size_t(real ? d - first : 0);
+    g.in[d] = real ? x.sizes()[at + 2] : 1;
+    g.out[d] = real ? y.sizes()[at + 2] : 1;
+    g.kernel[d] = real ? w.sizes()[at + 2] : 1;
+    g.stride[d] = real ? params.stride[at] : 1;
+    g.padding[d] = real ? params.padding[at] : 0;
+    g.dilation[d] = real ? params.dilation[at] : 1;
+  }
+  g.x = operand_of(x);
+  g.y = operand_of(y);
+  g.w = operand_of(w);
+  if (bias.defined()) {
+    check(bias.dim() == 1 && bias.sizes()[0] == biased_channels, Code::shape, op,
+          ": the bias must be [", biased_channels, "], not ", ShapeText{bias.sizes()});
+    g.bias = static_cast<const char*>(bias.data());
+    g.bias_stride = bias.strides()[0];
+  }
+  return g;
+}
+
+}  // namespace
+
+void run_conv(const char* op, const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
+              const ConvParams& params, Activation activation) {
+  ConvArgs g = args_of(op, y, x, w, bias, w.sizes()[0], params, false);
+  const KernelFn fn = kConv.find(op, y.device(), y.dtype());
+  if (y.numel() == 0) return;
+  g.activation = activation;
+  launch_kernel(op, fn, y.device(), g, {writes(y), reads(x), reads(w), reads(bias)});
+}
+
+void run_conv_backward_data(const char* op, const Tensor& dx, const Tensor& dy, const Tensor& w,
+                            const Tensor& bias, const ConvParams& params) {
+  const ConvArgs g = args_of(op, dy, dx, w, bias, dx.sizes()[1], params);
+  const KernelFn fn = kConvBackwardData.find(op, dx.device(), dx.dtype());
+  if (dx.numel() == 0) return;
+  launch_kernel(op, fn, dx.device(), g, {writes(dx), reads(dy), reads(w), reads(bias)});
+}
+
+void run_conv_backward_weight(const char* op, const Tensor& dw, const Tensor& dy, const Tensor& x,
+                              const ConvParams& params) {
+  const ConvArgs g = args_of(op, dy, x, dw, {}, 0, params);
+  const KernelFn fn = kConvBackwardWeight.find(op, dw.device(), dw.dtype());
+  if (dw.numel() == 0) return;
+  launch_kernel(op, fn, dw.device(), g, {writes(dw), reads(dy), reads(x)});
+}
+
+}  // namespace flambeau

@@ -1,0 +1,209 @@
+// Reductions on the host. Rows keep several accumulators per vector register in flight and join
+// them in a fixed order; columns keep one accumulator per output and walk the terms, so that both
+// read memory in its order.
+#pragma once
+#include "base/thread_pool.h"
+#include "kernels/fold/fold_common.h"
+
+namespace flambeau::FLAM_TARGET {
+
+inline constexpr int64_t kFoldGrain = 32768;  // terms that are worth a thread
+
+// Runs of the innermost reduced dimension that make up terms [begin, end): f(byte offset, first
+// term, length).
+template <class F>
+FLAM_FN void each_run(const FoldArgs& a, int64_t begin, int64_t end, const F& f) {
+  if (a.reduced == 0) {
+    if (begin < end) f(int64_t{0}, begin, end - begin);
+    return;
+  }
+  const int last = a.reduced - 1;
+  const int64_t inner = a.reduced_size[last];
+  while (begin < end) {
+    const int64_t left = last ? inner - begin % inner : end - begin;
+    const int64_t n = left < end - begin ? left : end - begin;
+    f(fold_offset(a, begin), begin, n);
+    begin += n;
+  }
+}
+
+template <class M, class T> struct RowFold {
+  using Acc = typename M::Acc;
+  static constexpr int kLanes = sizeof(Acc) > 8 ? 1 : (64 << FLAM_ISA_RANK) / int(sizeof(Acc));
+  Acc lane[kLanes];
+
+  FLAM_FN explicit RowFold(const M& m) {
+    for (int l = 0; l < kLanes; ++l) lane[l] = m.zero();
+  }
+
+  FLAM_FN void add_dense(const M& m, const T* x, int64_t first, int64_t n, double centre) {
+    int64_t i = 0;
+    if (n >= kLanes) {
+      Acc a[kLanes];  // a copy that the compiler can keep in registers
+      for (int l = 0; l < kLanes; ++l) a[l] = lane[l];
+      for (; i + kLanes <= n; i += kLanes) {
+        for (int l = 0; l < kLanes; ++l)
+          a[l] = m.step(a[l], load(x + i + l), centre, first + i + l);
+      }
+      for (int l = 0; l < kLanes; ++l) lane[l] = a[l];
+    }
+    for (int l = 0; i < n; ++i, ++l) lane[l] = m.step(lane[l], load(x + i), centre, first + i);
+  }
+
+  FLAM_FN void add_strided(const M& m, const char* p, int64_t stride, int64_t first, int64_t n,
+                           double centre) {
+    for (int64_t i = 0; i < n; ++i, p += stride) {
+      Acc& a = lane[unsigned(i) % unsigned(kLanes)];
+      a = m.step(a, load(reinterpret_cast<const T*>(p)), centre, first + i);
+    }
+  }
+
+  template <int Half> FLAM_FN void join_halves(const M& m) {
+    if constexpr (Half > 0) {
+      for (int l = 0; l < Half; ++l) lane[l] = m.join(lane[l], lane[l + Half]);
+      join_halves<Half / 2>(m);
+    }
+  }
+
+  FLAM_FN Acc total(const M& m, int64_t terms) {
+    const int used = terms < kLanes ? int(terms) : kLanes;
+    if (used == kLanes) {
+      join_halves<kLanes / 2>(m);
+    } else {
+      for (int l = 1; l < used; ++l) lane[0] = m.join(lane[0], lane[l]);
+    }
+    return lane[0];
+  }
+};
+
+// A row of fewer terms than there are lanes: what RowFold makes of it, without the lanes.
+template <class M, class T>
+FLAM_FN typename M::Acc fold_short(const M& m, const char* p, int64_t stride, int64_t first,
+                                   int64_t n, double centre) {
+  typename M::Acc acc = m.zero();
+  for (int64_t i = 0; i < n; ++i, p += stride) {
+    const auto term = m.step(m.zero(), load(reinterpret_cast<const T*>(p)), centre, first + i);
+    acc = i ? m.join(acc, term) : term;
+  }
+  return acc;
+}
+
+template <class M, class T>
+FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, int64_t begin,
+                                 int64_t end) {
+  const double centre = a.centre ? a.centre[at.out] : 0;
+  const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
+  if (a.reduced == 1 && end - begin < RowFold<M, T>::kLanes) {
+    return fold_short<M, T>(m, a.in + at.in + begin * stride, stride, begin, end - begin, centre);
+  }
+  RowFold<M, T> row(m);
+  each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
+    const char* p = a.in + at.in + offset;
+    if (stride == int64_t(sizeof(T))) {
+      row.add_dense(m, reinterpret_cast<const T*>(p), first, n, centre);
+    } else {
+      row.add_strided(m, p, stride, first, n, centre);
+    }
+  });
+  return row.total(m, end - begin);
+}
+
+template <class M, class T> void fold_rows(const M& m, const FoldArgs& a) {
+  using Acc = typename M::Acc;
+  Acc* partial = reinterpret_cast<Acc*>(a.partial);
+  const int64_t grain = kFoldGrain / (a.block + 16) + 1;
+  parallel_for(a.outputs * a.blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t output = a.blocks == 1 ? u : u / a.blocks,
+                    first = (u - output * a.blocks) * a.block;
+      const int64_t stop = first + a.block < a.count ? first + a.block : a.count;
+      const FoldPlace at = fold_place(a, output);
+      const Acc acc = fold_row<M, T>(m, a, at, first, stop);
+      if (a.blocks == 1) {
+        fold_emit(m, a, at.out, acc);
+      } else {
+        partial[u] = acc;
+      }
+    }
+  });
+}
+
+// One tile of neighbouring outputs over terms [begin, end).
+template <class M, class T>
+FLAM_FN void fold_tile(const M& m, const FoldArgs& a, FoldPlace at, int width, int64_t begin,
+                       int64_t end, typename M::Acc* __restrict acc) {
+  using Acc = typename M::Acc;
+  const int64_t step_out = a.kept_out[a.kept - 1];
+  double centre[M::centred ? kFoldColumns : 1] = {};
+  for (int c = 0; c < width; ++c) {
+    acc[c] = m.zero();
+    if constexpr (M::centred) centre[c] = a.centre[at.out + c * step_out];
+  }
+  const auto centre_of = [&](int c) { return M::centred ? centre[c] : 0.0; };
+  const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
+  each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
+    const char* p = a.in + at.in + offset;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4, p += 4 * stride) {  // four terms for one visit of the accumulators
+      const T* x0 = reinterpret_cast<const T*>(p);
+      const T* x1 = reinterpret_cast<const T*>(p + stride);
+      const T* x2 = reinterpret_cast<const T*>(p + 2 * stride);
+      const T* x3 = reinterpret_cast<const T*>(p + 3 * stride);
+#pragma GCC ivdep
+      for (int c = 0; c < width; ++c) {
+        Acc t = m.step(acc[c], load(x0 + c), centre_of(c), first + i);
+        t = m.step(t, load(x1 + c), centre_of(c), first + i + 1);
+        t = m.step(t, load(x2 + c), centre_of(c), first + i + 2);
+        acc[c] = m.step(t, load(x3 + c), centre_of(c), first + i + 3);
+      }
+    }
+    for (; i < n; ++i, p += stride) {
+      const T* x = reinterpret_cast<const T*>(p);
+#pragma GCC ivdep
+      for (int c = 0; c < width; ++c) acc[c] = m.step(acc[c], load(x + c), centre_of(c), first + i);
+    }
+  });
+}
+
+template <class M, class T> void fold_columns(const M& m, const FoldArgs& a) {
+  using Acc = typename M::Acc;
+  Acc* partial = reinterpret_cast<Acc*>(a.partial);
+  const int64_t dense = a.kept_size[a.kept - 1], step_out = a.kept_out[a.kept - 1];
+  const int64_t tiles = (dense + kFoldColumns - 1) / kFoldColumns, lines = a.outputs / dense;
+  const int64_t grain = kFoldGrain / (a.block * kFoldColumns + 16) + 1;
+  parallel_for(lines * tiles * a.blocks, grain, [&](int64_t begin, int64_t end) {
+    Acc acc[kFoldColumns];
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t tile = u / a.blocks, first = (u - tile * a.blocks) * a.block;
+      const int64_t stop = first + a.block < a.count ? first + a.block : a.count;
+      const int64_t column = tile % tiles * kFoldColumns, output = tile / tiles * dense + column;
+      const int width = int(dense - column < kFoldColumns ? dense - column : kFoldColumns);
+      const FoldPlace at = fold_place(a, output);
+      fold_tile<M, T>(m, a, at, width, first, stop, acc);
+      for (int c = 0; c < width; ++c) {
+        if (a.blocks == 1) {
+          fold_emit(m, a, at.out + c * step_out, acc[c]);
+        } else {
+          partial[(output + c) * a.blocks + u % a.blocks] = acc[c];
+        }
+      }
+    }
+  });
+}
+
+template <class M, class T> void fold_entry(void*, const void* p) {
+  using Acc = typename M::Acc;
+  static_assert(sizeof(Acc) <= 16 && std::is_trivially_copyable_v<Acc>);
+  const FoldArgs& a = *static_cast<const FoldArgs*>(p);
+  const M m = monoid_from<M>(a.params);
+  a.columns ? fold_columns<M, T>(m, a) : fold_rows<M, T>(m, a);
+  if (a.blocks == 1) return;
+  const Acc* partial = reinterpret_cast<const Acc*>(a.partial);
+  for (int64_t o = 0; o < a.outputs; ++o) {
+    Acc acc = partial[o * a.blocks];
+    for (int64_t b = 1; b < a.blocks; ++b) acc = m.join(acc, partial[o * a.blocks + b]);
+    fold_emit(m, a, fold_place(a, o).out, acc);
+  }
+}
+
+}  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,196 @@
+// The blocked product: k in slabs of kDepth; a slab of a and of b is packed once by all threads,
+// then tiles of the output are made in parallel. Operands that the innermost step can read where
+// they lie are not packed. The operands are Source objects, so that a convolution can pack patches
+// of an image that is never unrolled.
+#pragma once
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "kernels/gemm/gemm_micro.h"
+#include "kernels/gemm/gemm_pack.h"
+#include "kernels/scratch.h"
+
+namespace flambeau::FLAM_TARGET {
+
+inline constexpr int64_t kDepth = 256;  // of a slab: a strip of b stays in the first-level cache
+inline constexpr int64_t kTileRows = 8 * kMicroRows;  // of a task
+template <class C> inline constexpr int64_t kTileColumns = 4 * kMicroColumns<C>;
+
+// Where the product goes: dense rows of the arithmetic type. Its first value is init's, if there is
+// one.
+template <class C> struct Target {
+  C* out;
+  int64_t out_row;
+  const C* init;
+  int64_t init_row;
+  bool init_column, relu;
+};
+
+// A strided matrix of element type T as an operand; `along` runs over rows of a or columns of b.
+template <class T> struct MatrixSource {
+  using C = GemmCompute<T>;
+  const T* data;
+  int64_t along, depth;
+
+  void pack(C* to, int64_t pitch, int64_t first, int width, int padded, int64_t p,
+            int64_t k) const {
+    pack_strip<T>(to, pitch, {data + first * along + p * depth, along, depth}, k, width, padded);
+  }
+  // Readable in place by the innermost step: null where the type or the strides forbid it.
+  const C* in_place() const {
+    if constexpr (std::is_same_v<T, C>) return data;
+    if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(C))
+      return reinterpret_cast<const C*>(data);
+    return nullptr;
+  }
+};
+
+enum class BMode : int8_t { in_place, by_tile, shared };
+
+struct BlockPlan {
+  bool pack_a;
+  BMode b;
+};
+
+// In place only where the strips stay cached between their uses.
+template <class A, class B>
+BlockPlan plan_blocks(int64_t m, int64_t n, int64_t k, const A& a, const B& b) {
+  using C = typename A::C;
+  BlockPlan plan{true, m <= kTileRows ? BMode::by_tile : BMode::shared};
+  const bool small_a = m * k <= 8192 || (m * k <= 32768 && n <= 2 * kMicroColumns<C>);
+  if (a.in_place() && (a.along == 1 || a.depth == 1) && small_a) plan.pack_a = false;
+  const bool small_b = k * b.depth * int64_t(sizeof(C)) <= 65536;
+  if (b.in_place() && b.along == 1 && (small_b || m <= 2 * kMicroRows)) plan.b = BMode::in_place;
+  return plan;
+}
+
+template <class A, class B> class BlockedProduct {
+ public:
+  using C = typename A::C;
+  BlockedProduct(int64_t m, int64_t n, int64_t k, const A& a, const B& b, const Target<C>& target,
+                 const C* packed_a = nullptr)
+      : m_(m),
+        n_(n),
+        k_(k),
+        a_(a),
+        b_(b),
+        target_(target),
+        plan_(packed_a ? BlockPlan{true, plan_blocks(m, n, k, a, b).b}
+                       : plan_blocks(m, n, k, a, b)),
+        packed_a_(packed_a) {}
+
+  void run() {
+    const int64_t depth = std::min(k_, kDepth);
+    const int64_t columns = (n_ + kLanes<C> - 1) / kLanes<C> * kLanes<C>;
+    const Scratch a_slab(plan_.pack_a && !packed_a_ ? size_t(m_ * depth) * sizeof(C) : 0);
+    const Scratch b_slab(plan_.b == BMode::shared ? size_t(columns * depth) * sizeof(C) : 0);
+    a_slab_ = a_slab.template as<C>();
+    b_slab_ = b_slab.template as<C>();
+    for (int64_t p = 0; p == 0 || p < k_; p += kDepth) slab(p, std::min(k_ - p, kDepth));
+  }
+
+ private:
+  static constexpr int64_t kColumns = kMicroColumns<C>;
+
+  void slab(int64_t p, int64_t depth) {
+    if (packed_a_) a_slab_ = const_cast<C*>(packed_a_) + m_ * p;
+    const int64_t a_strips = plan_.pack_a && !packed_a_ ? (m_ + kMicroRows - 1) / kMicroRows : 0;
+    const int64_t b_strips = plan_.b == BMode::shared ? (n_ + kColumns - 1) / kColumns : 0;
+    parallel_for(a_strips + b_strips, grain(depth * kColumns, 1 << 15),
+                 [&](int64_t i, int64_t end) {
+                   for (; i < end; ++i)
+                     i < a_strips ? pack_a(i, p, depth) : pack_b(i - a_strips, p, depth);
+                 });
+    const int64_t rows = (m_ + kTileRows - 1) / kTileRows;
+    const int64_t columns = (n_ + kTileColumns<C> - 1) / kTileColumns<C>;
+    const int64_t tile_work = std::min(m_, kTileRows) * std::min(n_, kTileColumns<C>) * (depth + 1);
+    parallel_for(rows * columns, grain(tile_work, 1 << 18), [&](int64_t i, int64_t end) {
+      for (; i < end; ++i) tile(i % rows * kTileRows, i / rows * kTileColumns<C>, p, depth);
+    });
+  }
+
+  static int64_t grain(int64_t work, int64_t wanted) {
+    return work >= wanted ? 1 : (wanted + work) / (work + 1);
+  }
+
+  void pack_a(int64_t strip, int64_t p, int64_t depth) const {
+    const int64_t row = strip * kMicroRows;
+    const int width = int(std::min<int64_t>(kMicroRows, m_ - row));
+    a_.pack(a_slab_ + row * depth, width, row, width, width, p, depth);
+  }
+
+  static int padded(int64_t width) { return int((width + kLanes<C> - 1) / kLanes<C> * kLanes<C>); }
+
+  void pack_b(int64_t strip, int64_t p, int64_t depth) const {
+    const int64_t column = strip * kColumns;
+    const int width = int(std::min(kColumns, n_ - column));
+    b_.pack(b_slab_ + column * depth, padded(width), column, width, padded(width), p, depth);
+  }
+
+  void tile(int64_t row, int64_t column, int64_t p, int64_t depth) const {
+    const int64_t row_end = std::min(m_, row + kTileRows),
+                  column_end = std::min(n_, column + kTileColumns<C>);
+    alignas(64) C local[kDepth * kColumns];
+    for (int64_t j = column; j < column_end; j += kColumns) {
+      const int width = int(std::min(kColumns, column_end - j));
+      MicroArgs<C> g;
+      g.k = depth;
+      g.last = width % kLanes<C> ? width % kLanes<C> : kLanes<C>;
+      g.b_depth = padded(width);
+      if (plan_.b == BMode::shared) {
+        g.b = b_slab_ + j * depth;
+      } else if (plan_.b == BMode::in_place && g.last == kLanes<C>) {
+        g.b = b_.in_place() + j + p * b_.depth;
+        g.b_depth = b_.depth;
+      } else {
+        b_.pack(local, padded(width), j, width, padded(width), p, depth);
+        g.b = local;
+      }
+      rows_of_tile(g, row, row_end, j, padded(width) / kLanes<C>, p, depth);
+    }
+  }
+
+  void rows_of_tile(MicroArgs<C>& g, int64_t row, int64_t row_end, int64_t column, int vectors,
+                    int64_t p, int64_t depth) const {
+    const bool first = p == 0;
+    g.out_row = target_.out_row;
+    g.init_row = first ? target_.init_row : target_.out_row;
+    g.init_column = first && target_.init_column;
+    g.relu = target_.relu && p + depth >= k_;
+    const bool row_major = !plan_.pack_a && a_.along != 1;
+    for (int64_t i = row; i < row_end;) {
+      const int height = int(std::min<int64_t>(kMicroRows, row_end - i));
+      g.a = plan_.pack_a ? a_slab_ + i * depth : a_.in_place() + i * a_.along + p * a_.depth;
+      g.a_row = plan_.pack_a ? 1 : a_.along;
+      g.a_depth = plan_.pack_a ? height : a_.depth;
+      g.out = target_.out + i * target_.out_row + column;
+      const C* init = first ? target_.init : target_.out;
+      g.init = init ? init + i * g.init_row + (g.init_column ? 0 : column) : nullptr;
+      find_micro<C>(height, vectors, row_major)(g);
+      i += height;
+    }
+  }
+
+  const int64_t m_, n_, k_;
+  const A& a_;
+  const B& b_;
+  const Target<C>& target_;
+  const BlockPlan plan_;
+  const C* const packed_a_;
+  C *a_slab_ = nullptr, *b_slab_ = nullptr;
+};
+
+// All of a, slab after slab, for products that share it: m * k elements.
+template <class A> void pack_whole(typename A::C* to, const A& a, int64_t m, int64_t k) {
+  const int64_t strips = (m + kMicroRows - 1) / kMicroRows, slabs = (k + kDepth - 1) / kDepth;
+  parallel_for(strips * slabs, 16, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      const int64_t p = i / strips * kDepth, depth = std::min(kDepth, k - p),
+                    row = i % strips * kMicroRows;
+      const int width = int(std::min<int64_t>(kMicroRows, m - row));
+      a.pack(to + m * p + row * depth, width, row, width, width, p, depth);
+    }
+  });
+}
+
+}  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,126 @@
+// The innermost step of a matrix product: a tile of Rows x (Vectors * lanes) outputs in registers,
+// one pass over k. Every element is one chain of multiply-adds that starts at its initial value, so
+// its bits depend neither on the tile it falls into nor on how k was cut.
+#pragma once
+#include "kernels/gemm/gemm_vector.h"
+
+namespace flambeau::FLAM_TARGET {
+
+template <class C> struct MicroArgs {
+  int64_t k;
+  const C* a;
+  int64_t a_row, a_depth;
+  const C* b;
+  int64_t b_depth;  // a row of b is Vectors * lanes elements, readable to the end
+  C* out;
+  int64_t out_row;
+  const C* init;  // null: zero
+  int64_t init_row;
+  bool init_column;  // one initial value for each row
+  bool relu;
+  int last;  // columns of the last vector that exist
+};
+
+template <class C, int Rows, int Vectors> struct Tile {
+  static constexpr int kWidth = kLanes<C>;
+  Vector<C> v[Rows][Vectors];
+
+  FLAM_FN void start(const MicroArgs<C>& g) {
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) v[i][j] = Vector<C>{};
+    }
+    if (!g.init) return;
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const C* from = g.init + i * g.init_row;
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) {
+        v[i][j] = g.init_column                         ? splat(*from)
+                  : j + 1 < Vectors || g.last == kWidth ? load_vector(from + j * kWidth)
+                                                        : load_part(from + j * kWidth, g.last);
+      }
+    }
+  }
+
+  FLAM_FN void finish(const MicroArgs<C>& g) {
+    if (g.relu) {
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 8
+        for (int j = 0; j < Vectors; ++j) v[i][j] = v[i][j] < 0 ? Vector<C>{} : v[i][j];
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      C* to = g.out + i * g.out_row;
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) {
+        if (j + 1 < Vectors || g.last == kWidth) {
+          store_vector(to + j * kWidth, v[i][j]);
+        } else {
+          store_part(to + j * kWidth, v[i][j], g.last);
+        }
+      }
+    }
+  }
+
+  // a: the operand's element of this step in row 0; a_row apart from it the other rows'.
+  FLAM_FN void step(const C* a, int64_t a_row, const C* b) {
+    Vector<C> y[Vectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < Vectors; ++j) y[j] = load_vector(b + j * kWidth);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const Vector<C> x = splat(a[i * a_row]);
+#pragma GCC unroll 8
+      for (int j = 0; j < Vectors; ++j) v[i][j] = multiply_add<C>(x, y[j], v[i][j]);
+    }
+  }
+};
+
+// RowMajor: a's rows run along k (a_depth is 1); otherwise its columns are dense (a_row is 1).
+template <class C, int Rows, int Vectors, bool RowMajor> void micro(const MicroArgs<C>& g) {
+  Tile<C, Rows, Vectors> tile;
+  tile.start(g);
+  const C *a = g.a, *b = g.b;
+  const int64_t a_row = RowMajor ? g.a_row : 1, a_depth = RowMajor ? 1 : g.a_depth,
+                b_depth = g.b_depth;
+  for (int64_t p = 0; p < g.k; ++p) {
+    tile.step(a, a_row, b);
+    a += a_depth;
+    b += b_depth;
+  }
+  tile.finish(g);
+}
+
+template <class C> using Micro = void (*)(const MicroArgs<C>&);
+
+// Tile heights: the registers of the target, less those for b and a, in two vectors' width.
+#if FLAM_ISA_RANK == 2
+inline constexpr int kMicroRows = 14;
+#elif FLAM_ISA_RANK == 1
+inline constexpr int kMicroRows = 6;
+#else
+inline constexpr int kMicroRows = 4;
+#endif
+inline constexpr int kMicroVectors = 2;
+template <class C> inline constexpr int kMicroColumns = kMicroVectors * kLanes<C>;
+
+template <class C, bool RowMajor, int Vectors, size_t... I>
+constexpr Micro<C> micro_of(int rows, std::index_sequence<I...>) {
+  constexpr Micro<C> table[] = {&micro<C, int(I) + 1, Vectors, RowMajor>...};
+  return table[rows - 1];
+}
+
+template <class C> Micro<C> find_micro(int rows, int vectors, bool row_major) {
+  using Heights = std::make_index_sequence<size_t(kMicroRows)>;
+  if (vectors == 2) {
+    return row_major ? micro_of<C, true, 2>(rows, Heights{})
+                     : micro_of<C, false, 2>(rows, Heights{});
+  }
+  return row_major ? micro_of<C, true, 1>(rows, Heights{}) : micro_of<C, false, 1>(rows, Heights{});
+}
+
+}  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,71 @@
+// Packing: strips of an operand are copied, converted to the arithmetic type, into the order in
+// which the innermost step reads them. A strip of `width` rows of a (or columns of b) holds its
+// elements k by k.
+#pragma once
+#include "kernels/gemm/gemm_vector.h"
+
+namespace flambeau::FLAM_TARGET {
+
+// `along`: stride between neighbours in a strip; `depth`: stride along k. to[p * pitch + i], i <
+// width, the rest of the pitch up to whole vectors zero where `fill` says so.
+template <class T> struct StripSource {
+  const T* data;
+  int64_t along, depth;
+};
+
+template <class T, class C = GemmCompute<T>>
+void pack_dense_strip(C* to, int64_t pitch, const T* from, int64_t depth, int64_t k, int width,
+                      int padded) {
+  constexpr int lanes = kLanes<C>;
+  for (int64_t p = 0; p < k; ++p, to += pitch, from += depth) {
+    int i = 0;
+    for (; i + lanes <= width; i += lanes) store_vector<C>(to + i, load_as(from + i));
+    if (i == width) continue;
+    const Vector<C> rest = load_part_as(from + i, width - i);
+    store_part<C>(to + i, rest, padded - i < lanes ? padded - i : lanes);
+  }
+}
+
+// Runs along k: squares of lanes x lanes are transposed in registers.
+template <class T, class C = GemmCompute<T>>
+void pack_crossing_strip(C* to, int64_t pitch, const T* from, int64_t along, int64_t k, int width,
+                         int padded) {
+  constexpr int lanes = kLanes<C>;
+  for (int i = 0; i < width; i += lanes) {
+    const int rows = width - i < lanes ? width - i : lanes;
+    const int stored = padded - i < lanes ? padded - i : lanes;
+    for (int64_t p = 0; p < k; p += lanes) {
+      const int columns = k - p < lanes ? int(k - p) : lanes;
+      Vector<C> v[lanes];
+#pragma GCC unroll 16
+      for (int r = 0; r < lanes; ++r) {
+        const T* row = from + (i + r) * along + p;
+        v[r] = r >= rows          ? Vector<C>{}
+               : columns == lanes ? load_as(row)
+                                  : load_part_as(row, columns);
+      }
+      transpose<C>(v);
+      C* at = to + p * pitch + i;
+#pragma GCC unroll 16
+      for (int c = 0; c < lanes; ++c) {
+        if (c < columns) store_part<C>(at + c * pitch, v[c], stored);
+      }
+    }
+  }
+}
+
+template <class T, class C = GemmCompute<T>>
+void pack_strip(C* to, int64_t pitch, StripSource<T> from, int64_t k, int width, int padded) {
+  if (from.along == 1)
+    return pack_dense_strip<T>(to, pitch, from.data, from.depth, k, width, padded);
+  if (from.depth == 1)
+    return pack_crossing_strip<T>(to, pitch, from.data, from.along, k, width, padded);
+  for (int64_t p = 0; p < k; ++p) {
+    C* row = to + p * pitch;
+    const T* x = from.data + p * from.depth;
+    for (int i = 0; i < width; ++i) row[i] = gemm_load(x + i * from.along);
+    for (int i = width; i < padded; ++i) row[i] = C(0);
+  }
+}
+
+}  // namespace flambeau::FLAM_TARGET

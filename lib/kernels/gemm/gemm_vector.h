@@ -1,0 +1,146 @@
+// One SIMD register of a target and what a matrix product needs of it: loads with conversion,
+// partial loads and stores, fused multiply-add, sums and transposes. gcc's vector types; only fma,
+// f16 and masks need intrinsics.
+#pragma once
+#include <cstring>
+
+#include "kernels/gemm/gemm_value.h"
+#if FLAM_ISA_RANK > 0
+#include <immintrin.h>
+#endif
+
+namespace flambeau::FLAM_TARGET {
+
+#if FLAM_ISA_RANK == 2
+inline constexpr int kVectorBytes = 64;
+#elif FLAM_ISA_RANK == 1
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+
+// In an own struct, because a template argument drops the attributes of a vector type.
+template <class E, int N> struct VectorOf {
+  typedef E type __attribute__((vector_size(N * sizeof(E))));
+};
+template <class C> inline constexpr int kLanes = kVectorBytes / int(sizeof(C));
+template <class C> using Vector = typename VectorOf<C, kLanes<C>>::type;
+
+template <class C> FLAM_FN Vector<C> splat(C x) { return Vector<C>{} + x; }
+
+template <class C> FLAM_FN Vector<C> load_vector(const C* p) {
+  Vector<C> v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+
+template <class C> FLAM_FN void store_vector(C* p, Vector<C> v) { memcpy(p, &v, sizeof v); }
+
+// The first n lanes; the others are zero, and memory behind them is not touched.
+template <class C> FLAM_FN Vector<C> load_part(const C* p, int n) {
+#if FLAM_ISA_RANK == 2
+  if constexpr (sizeof(C) == 4) {
+    return (Vector<C>)_mm512_maskz_loadu_epi32(__mmask16((1u << n) - 1), p);
+  } else {
+    return (Vector<C>)_mm512_maskz_loadu_epi64(__mmask8((1u << n) - 1), p);
+  }
+#else
+  Vector<C> v{};
+  memcpy(&v, p, size_t(n) * sizeof(C));
+  return v;
+#endif
+}
+
+template <class C> FLAM_FN void store_part(C* p, Vector<C> v, int n) {
+#if FLAM_ISA_RANK == 2
+  if constexpr (sizeof(C) == 4) {
+    _mm512_mask_storeu_epi32(p, __mmask16((1u << n) - 1), (__m512i)v);
+  } else {
+    _mm512_mask_storeu_epi64(p, __mmask8((1u << n) - 1), (__m512i)v);
+  }
+#else
+  memcpy(p, &v, size_t(n) * sizeof(C));
+#endif
+}
+
+template <class C> FLAM_FN Vector<C> multiply_add(Vector<C> a, Vector<C> b, Vector<C> c) {
+#if FLAM_ISA_RANK == 2
+  if constexpr (std::is_same_v<C, float>) return _mm512_fmadd_ps(a, b, c);
+  if constexpr (std::is_same_v<C, double>) return _mm512_fmadd_pd(a, b, c);
+#elif FLAM_ISA_RANK == 1
+  if constexpr (std::is_same_v<C, float>) return _mm256_fmadd_ps(a, b, c);
+  if constexpr (std::is_same_v<C, double>) return _mm256_fmadd_pd(a, b, c);
+#endif
+  if constexpr (std::is_integral_v<C> || FLAM_ISA_RANK == 0) return a * b + c;
+}
+
+// kLanes elements of a storage type, converted.
+template <class T> FLAM_FN Vector<GemmCompute<T>> load_as(const T* p) {
+  using C = GemmCompute<T>;
+  if constexpr (std::is_same_v<T, C> || (std::is_integral_v<T> && sizeof(T) == sizeof(C))) {
+    return load_vector(reinterpret_cast<const C*>(p));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    typename VectorOf<uint16_t, kLanes<C>>::type bits;
+    memcpy(&bits, p, sizeof bits);
+    return (Vector<C>)(__builtin_convertvector(bits, Vector<uint32_t>) << 16);
+#if FLAM_ISA_RANK == 2
+  } else if constexpr (std::is_same_v<T, Half>) {
+    // The masked form: gcc 12 warns of the plain one's undefined upper half.
+    return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+#elif FLAM_ISA_RANK == 1
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#endif
+  } else {
+    Vector<C> v;
+    for (int i = 0; i < kLanes<C>; ++i) v[i] = gemm_load(p + i);
+    return v;
+  }
+}
+
+template <class T> FLAM_FN Vector<GemmCompute<T>> load_part_as(const T* p, int n) {
+  using C = GemmCompute<T>;
+  if constexpr (std::is_same_v<T, C>) {
+    return load_part(p, n);
+  } else {
+    T copy[kLanes<C>] = {};
+    memcpy(copy, p, size_t(n) * sizeof(T));
+    return load_as(copy);
+  }
+}
+
+template <class C> FLAM_FN C sum_of(Vector<C> v) {
+  C lanes[kLanes<C>];
+  memcpy(lanes, &v, sizeof v);
+  for (int width = kLanes<C> / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+
+template <class C, size_t... I>
+FLAM_FN void interleave(Vector<C> a, Vector<C> b, Vector<C>& low, Vector<C>& high,
+                        std::index_sequence<I...>) {
+  constexpr int n = kLanes<C>;
+  low = __builtin_shufflevector(a, b, int(I / 2 + (I % 2) * n)...);
+  high = __builtin_shufflevector(a, b, int(n / 2 + I / 2 + (I % 2) * n)...);
+}
+
+// A square of kLanes rows in place: log2(kLanes) perfect shuffles, each of which rotates the bits
+// of an element's address (row, lane) by one.
+template <class C> FLAM_FN void transpose(Vector<C> (&v)[kLanes<C>]) {
+  constexpr int n = kLanes<C>;
+#pragma GCC unroll 8
+  for (int stage = 1; stage < n; stage *= 2) {
+    Vector<C> w[n];
+#pragma GCC unroll 16
+    for (int i = 0; i < n / 2; ++i) {
+      interleave<C>(v[i], v[i + n / 2], w[2 * i], w[2 * i + 1],
+                    std::make_index_sequence<size_t(n)>{});
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < n; ++i) v[i] = w[i];
+  }
+}
+
+}  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,276 @@
+// Plans of indexed reads and writes: which shape is walked, and how each side and each index moves
+// along it.
+#include "kernels/index/index.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/deterministic.h"
+#include "kernels/map/map.h"
+#include "kernels/report/report.h"
+
+namespace flambeau {
+
+constinit Kernel kIndexRead{"index"}, kIndexSet{"index_put"}, kIndexAdd{"index_add"};
+constinit Kernel kIndexMul{"scatter_reduce"}, kIndexMax{"scatter_reduce"},
+    kIndexMin{"scatter_reduce"};
+constinit Kernel kTruePositions{"nonzero", Dtype::i64};
+
+namespace {
+
+struct Listed {
+  Tensor index;
+  Dims strides;  // elements, along the walk
+  int64_t dim;
+};
+
+struct Walk {
+  Dims sizes, dst, src;  // strides in elements
+  SmallVector<Listed, 4> lists;
+};
+
+bool merges(const Walk& w, size_t d) {
+  const auto as_one = [&](const Dims& s) { return s[d - 1] == s[d] * w.sizes[d]; };
+  bool yes = as_one(w.dst) && as_one(w.src);
+  for (const Listed& l : w.lists) yes &= as_one(l.strides);
+  return yes;
+}
+
+void erase(Walk& w, size_t d) {
+  w.sizes.erase(d);
+  w.dst.erase(d);
+  w.src.erase(d);
+  for (Listed& l : w.lists) l.strides.erase(d);
+}
+
+void simplify(Walk& w) {
+  for (size_t d = w.sizes.size(); d-- > 0;) {
+    if (w.sizes[d] == 1) erase(w, d);
+  }
+  for (size_t d = w.sizes.size(); d-- > 1;) {
+    if (!merges(w, d)) continue;
+    w.sizes[d - 1] *= w.sizes[d];
+    w.dst[d - 1] = w.dst[d];
+    w.src[d - 1] = w.src[d];
+    for (Listed& l : w.lists) l.strides[d - 1] = l.strides[d];
+    erase(w, d);
+  }
+}
+
+bool writes_meet(const Walk& w, size_t d) {
+  bool yes = w.dst[d] == 0;
+  for (const Listed& l : w.lists) yes |= l.strides[d] != 0;
+  return yes;
+}
+
+// Moves the dimensions in which no two writes meet to the front and returns how many they are.
+int32_t free_dims_first(Walk& w) {
+  Walk sorted;
+  for (Listed& l : w.lists) sorted.lists.push_back({l.index, {}, l.dim});
+  int32_t free_dims = 0;
+  for (const bool meet : {false, true}) {
+    for (size_t d = 0; d < w.sizes.size(); ++d) {
+      if (writes_meet(w, d) != meet) continue;
+      free_dims += !meet;
+      sorted.sizes.push_back(w.sizes[d]);
+      sorted.dst.push_back(w.dst[d]);
+      sorted.src.push_back(w.src[d]);
+      for (size_t l = 0; l < w.lists.size(); ++l)
+        sorted.lists[l].strides.push_back(w.lists[l].strides[d]);
+    }
+  }
+  w = std::move(sorted);
+  return free_dims;
+}
+
+// Enough threads to fill a large device, but no more per column than it has writes.
+uint32_t owners_of(const Walk& w, int32_t free_dims) {
+  int64_t columns = 1, length = 1;
+  for (size_t d = 0; d < w.sizes.size(); ++d)
+    (d < size_t(free_dims) ? columns : length) *= w.sizes[d];
+  uint32_t owners = 1;
+  while (owners < 1024 && owners < length && columns * owners < 16384) owners *= 2;
+  return owners;
+}
+
+// `target` is the side that the lists move: x of a read, self of a write.
+void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, const Tensor& src,
+              const Tensor& target) {
+  const Device device = dst.device();
+  const KernelFn fn = kernel.find(op, device, dst.dtype());
+  IndexArgs a{};
+  a.numel = std::accumulate(w.sizes.begin(), w.sizes.end(), int64_t{1}, std::multiplies<>());
+  if (a.numel == 0) return;
+  simplify(w);
+  if (deterministic_algorithms && &kernel != &kIndexRead && !device.is_cpu()) {
+    a.free_dims = free_dims_first(w);
+    a.owners = owners_of(w, a.free_dims);
+  }
+  check(w.sizes.size() <= kIndexDims && w.lists.size() <= kIndexLists, Code::unsupported, op,
+        ": more than ", kIndexDims, " separate dimensions or index tensors");
+  const int64_t bytes = int64_t(dst.element_size());
+  a.ndim = int32_t(w.sizes.size());
+  a.lists = int32_t(w.lists.size());
+  a.dst = static_cast<char*>(dst.data());
+  a.src = static_cast<const char*>(src.data());
+  a.op = op;
+  a.report = report_of(device);
+  Access accesses[kIndexLists + 2] = {writes(dst), reads(src)};
+  for (size_t d = 0; d < w.sizes.size(); ++d) {
+    a.size[d] = w.sizes[d];
+    a.dst_stride[d] = w.dst[d] * bytes;
+    a.src_stride[d] = w.src[d] * bytes;
+  }
+  for (size_t l = 0; l < w.lists.size(); ++l) {
+    const Listed& from = w.lists[l];
+    const size_t dim = size_t(from.dim);
+    a.list[l] = {static_cast<const char*>(from.index.data()),
+                 {},
+                 target.strides()[dim] * bytes,
+                 target.sizes()[dim],
+                 int32_t(dim)};
+    for (size_t d = 0; d < w.sizes.size(); ++d) a.list[l].stride[d] = from.strides[d] * 8;
+    accesses[l + 2] = reads(from.index);
+  }
+  launch_kernel(op, fn, device, a, std::span<const Access>(accesses, w.lists.size() + 2));
+}
+
+struct Layout {
+  Dims index_shape;              // of the lists, broadcast together
+  size_t at;                     // where those dimensions stand in the result
+  SmallVector<size_t, 5> whole;  // dimensions of x without a list
+};
+
+Layout layout_of(const char* op, const Tensor& x, const IndexTensors& lists) {
+  check(int64_t(lists.size()) <= x.dim(), Code::index, op, ": ", lists.size(),
+        " indices for a tensor of ", x.dim(), " dimensions");
+  Layout l;
+  size_t first = 0, last = 0, listed = 0;
+  for (size_t d = 0; d < size_t(x.dim()); ++d) {
+    if (d >= lists.size() || !lists[d].defined()) {
+      l.whole.push_back(d);
+      continue;
+    }
+    check(lists[d].dtype() == Dtype::i64, Code::dtype, op, ": an index must be int64, not ",
+          name_of(lists[d].dtype()));
+    l.index_shape =
+        listed ? broadcast_shapes(l.index_shape, lists[d].sizes()) : Dims(lists[d].sizes());
+    if (!listed++) first = d;
+    last = d;
+  }
+  l.at = listed && last - first + 1 == listed ? first : 0;  // torch: apart, they come first
+  return l;
+}
+
+// The walk over the result of x[lists]; `moved` gets x's strides along it.
+Walk walk_of(const Tensor& x, const IndexTensors& lists, const Layout& layout, Dims& moved) {
+  Walk w;
+  const size_t count = layout.index_shape.size();
+  for (size_t d = 0; d < layout.whole.size() + count; ++d) {
+    const bool of_list = d >= layout.at && d < layout.at + count;
+    const size_t dim = of_list ? 0 : layout.whole[d < layout.at ? d : d - count];
+    w.sizes.push_back(of_list ? layout.index_shape[d - layout.at] : x.sizes()[dim]);
+    moved.push_back(of_list ? 0 : x.strides()[dim]);
+  }
+  for (size_t dim = 0; dim < lists.size(); ++dim) {
+    if (!lists[dim].defined()) continue;
+    const Dims expanded = expanded_strides(lists[dim], layout.index_shape);
+    Dims strides(w.sizes.size(), 0);
+    std::copy(expanded.begin(), expanded.end(), strides.begin() + layout.at);
+    w.lists.push_back({lists[dim], strides, int64_t(dim)});
+  }
+  return w;
+}
+
+Dims without(const Tensor& t, size_t dim) {
+  Dims strides(t.strides());
+  if (dim < strides.size()) strides[dim] = 0;
+  return strides;
+}
+
+}  // namespace
+
+Dims indexed_shape(const char* op, const Tensor& x, const IndexTensors& lists) {
+  Dims moved;
+  return walk_of(x, lists, layout_of(op, x, lists), moved).sizes;
+}
+
+void run_index_read(const char* op, const Tensor& out, const Tensor& x, const IndexTensors& lists) {
+  Dims moved;
+  Walk w = walk_of(x, lists, layout_of(op, x, lists), moved);
+  w.dst = Dims(out.strides());
+  w.src = moved;
+  run_walk(op, kIndexRead, std::move(w), out, x, x);
+}
+
+void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
+                     const IndexTensors& lists, const Tensor& values) {
+  Dims moved;
+  Walk w = walk_of(self, lists, layout_of(op, self, lists), moved);
+  check(broadcasts_to(values.sizes(), w.sizes), Code::shape, op, ": values of shape ",
+        ShapeText{values.sizes()}, " do not broadcast to the indexed shape ", ShapeText{w.sizes});
+  w.dst = moved;
+  w.src = expanded_strides(values, w.sizes);
+  run_walk(op, kernel, std::move(w), self, values, self);
+}
+
+void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
+                const Tensor& index) {
+  if (index.dim() == 0 || x.dim() == 0) {  // one element is a vector of one
+    const auto line = [](const Tensor& t) {
+      return t.dim() ? t : alias(t, Dims{1}, Dims{1}, t.offset());
+    };
+    return run_gather(op, line(out), line(x), 0, line(index));
+  }
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  Walk w{Dims(index.sizes()), Dims(out.strides()), without(x, d), {}};
+  w.lists.push_back({index, Dims(index.strides()), int64_t(d)});
+  run_walk(op, kIndexRead, std::move(w), out, x, x);
+}
+
+void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim,
+                 const Tensor& index, const Tensor& src) {
+  if (index.dim() == 0 || self.dim() == 0) {
+    const auto line = [](const Tensor& t) {
+      return t.dim() ? t : alias(t, Dims{1}, Dims{1}, t.offset());
+    };
+    return run_scatter(op, kernel, line(self), 0, line(index), line(src));
+  }
+  const size_t d = size_t(wrap_dim(dim, self.dim()));
+  Walk w{Dims(index.sizes()),
+         without(self, d),
+         src.dim() ? Dims(src.strides()) : Dims(index.sizes().size(), 0),
+         {}};
+  w.lists.push_back({index, Dims(index.strides()), int64_t(d)});
+  run_walk(op, kernel, std::move(w), self, src, self);
+}
+
+Tensor true_positions(const char* op, const Tensor& mask) {
+  Tensor dense = mask;
+  if (!mask.is_contiguous()) {
+    dense = empty(mask.sizes(), mask.dtype(), mask.device());
+    run_cast(dense, mask);
+  }
+  const Device device = dense.device();
+  const KernelFn fn = kTruePositions.find(op, device, dense.dtype());
+  const int64_t blocks = (dense.numel() + kTrueBlock - 1) / kTrueBlock;
+  std::vector<int64_t> starts(size_t(blocks) + 1, 0);
+  const Tensor counts = empty(Dims{blocks}, Dtype::i64, device);
+  TrueArgs a{dense.numel(), static_cast<const char*>(dense.data()), counts.data_as<int64_t>(),
+             nullptr};
+  if (blocks) {
+    launch_kernel(op, fn, device, a, {reads(dense), writes(counts)});
+    copy_bytes(starts.data() + 1, kCpu, a.counts, device, size_t(blocks) * 8, false);
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  }
+  const Tensor positions = empty(Dims{starts.back()}, Dtype::i64, device);
+  if (starts.back() == 0) return positions;
+  copy_bytes(a.counts, device, starts.data(), kCpu, size_t(blocks) * 8, false);
+  a.positions = positions.data_as<int64_t>();
+  launch_kernel(op, fn, device, a, {reads(dense), reads(counts), writes(positions)});
+  return positions;
+}
+
+}  // namespace flambeau

@@ -1,0 +1,146 @@
+// The elementwise loop around a functor, for CUDA and for the host, where there is one loop for
+// each type it computes in, vectorised by the compiler; map.kernel.cc brings every operand to that
+// form. A functor's operator() is a template over its value type; an input of another type than the
+// output's is named by `using First = bool`. Its members are doubles, filled in order from
+// MapArgs::params.
+#pragma once
+#include <cstring>
+
+#include "kernels/map/map.h"
+#include "kernels/types.h"
+#if defined(FLAM_DEVICE_SOURCE)
+#include "kernels/cuda_launch.h"
+#endif
+
+namespace flambeau::FLAM_TARGET {
+
+template <class F, class T> struct FirstOf {
+  using type = T;
+};
+template <class F, class T>
+  requires requires { typename F::First; }
+struct FirstOf<F, T> {
+  using type = typename F::First;
+};
+
+template <class F> FLAM_FN F functor_from(const double* params) {
+  F f{};
+  if constexpr (!std::is_empty_v<F>) memcpy(&f, params, sizeof f);
+  return f;
+}
+
+#if defined(FLAM_DEVICE_SOURCE)
+
+// f(x...) by a constructor: only braces read operands in order, a call's parentheses do not.
+template <class F, class... V> struct Applied {
+  decltype(std::declval<const F&>()(std::declval<V>()...)) v;
+  FLAM_FN Applied(const F& f, V... x) : v(f(x...)) {}
+};
+
+template <class F, class Out, class... In>
+__global__ void map_kernel(MapArgs a) {
+  const F f = functor_from<F>(a.params);
+  const int64_t step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < a.numel; i += step) {
+    int64_t at[kMapOperands] = {};
+    int64_t rest = i;
+    for (int d = a.ndim - 1; d >= 0; --d) {
+      const int64_t outer = d ? rest / a.size[d] : 0, index = rest - outer * a.size[d];
+      for (int o = 0; o < 1 + int(sizeof...(In)); ++o) at[o] += index * a.stride[o][d];
+      rest = outer;
+    }
+    int o = 0;
+    auto input = [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      ++o;
+      const char* p = a.data[o] ? a.data[o] + at[o] : a.value[o];
+      return load(reinterpret_cast<const T*>(p));
+    };
+    const Applied<F, Compute<In>...> r{f, input(TypeTag<In>{})...};
+    *reinterpret_cast<Out*>(a.data[0] + at[0]) = narrow<Out>(r.v);
+  }
+}
+
+template <class F, class Out, class... In> void map_entry(void* stream, const void* p) {
+  const MapArgs& a = *static_cast<const MapArgs*>(p);
+  const int block = 256;
+  const int64_t blocks = (a.numel + block - 1) / block;
+  FLAM_LAUNCH((map_kernel<F, Out, In...>), dim3(unsigned(blocks < 65535 ? blocks : 65535)),
+              dim3(block), 0, stream, a);
+}
+
+#else
+
+// n elements, every operand dense and in the type that functors compute in.
+using MapLoop = void (*)(const double* params, char* const* data, int64_t n);
+
+// Runs `loop` over the launch's index space, operand o in memory being of types[o]; without a loop
+// the input is copied.
+void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop);
+
+template <class F, class Out, class... In, size_t... I>
+void dense_loop(const F& f, char* const* data, int64_t n, std::index_sequence<I...>) {
+  Out* __restrict out = reinterpret_cast<Out*>(data[0]);
+  std::tuple<const In*...> in{reinterpret_cast<const In*>(data[I + 1])...};
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = narrow<Out>(f(std::get<I>(in)[i]...));
+}
+
+// Shared by all dtypes that compute in the same type.
+template <class F, class Out, class... In>
+void map_dense(const double* params, char* const* data, int64_t n) {
+  dense_loop<F, Out, In...>(functor_from<F>(params), data, n, std::index_sequence_for<In...>{});
+}
+
+template <class F, class Out, class... In> constexpr MapLoop map_loop_of() {
+  if constexpr (requires { typename F::Copies; }) {
+    if constexpr ((std::is_same_v<Compute<Out>, Compute<In>> && ...)) return nullptr;
+  }
+  return &map_dense<F, Compute<Out>, Compute<In>...>;
+}
+
+template <class F, class Out, class... In> void map_entry(void*, const void* p) {
+  static constexpr Dtype types[] = {dtype_of<Out>, dtype_of<In>...};
+  map_blocks(*static_cast<const MapArgs*>(p), types, 1 + int(sizeof...(In)),
+             map_loop_of<F, Out, In...>());
+}
+
+#endif
+
+// ---- registration
+// ----------------------------------------------------------------------------------------
+
+template <class F, class T> constexpr KernelFn map_cell() {
+  using V = Compute<T>;
+  using First = typename FirstOf<F, T>::type;
+  auto out = [](auto result) {
+    if constexpr (std::is_same_v<decltype(result), bool>) {
+      return TypeTag<bool>{};
+    } else {
+      return TypeTag<T>{};
+    }
+  };
+  if constexpr (std::is_invocable_v<F, V>) {
+    using Out = typename decltype(out(std::declval<F>()(V{})))::type;
+    return &map_entry<F, Out, T>;
+  } else if constexpr (std::is_invocable_v<F, V, V>) {
+    using Out = typename decltype(out(std::declval<F>()(Compute<First>{}, V{})))::type;
+    return &map_entry<F, Out, First, T>;
+  } else if constexpr (std::is_invocable_v<F, V, V, V>) {
+    using Out = typename decltype(out(std::declval<F>()(Compute<First>{}, V{}, V{})))::type;
+    return &map_entry<F, Out, First, T, T>;
+  } else {
+    return &map_entry<F, T, First, T, T, T>;
+  }
+}
+
+template <class F, class... T> bool register_map(Kernel& k, TypeList<T...>) {
+  static_assert(std::is_empty_v<F> || (sizeof(F) % sizeof(double) == 0 && sizeof(F) <= 32));
+  (k.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, map_cell<F, T>()), ...);
+  return true;
+}
+
+}  // namespace flambeau::FLAM_TARGET
+
+#define FLAM_MAP(kernel, F, Types) \
+  [[maybe_unused]] static const bool registered_##kernel = register_map<F>(kernel, Types{})

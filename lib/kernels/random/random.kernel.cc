@@ -1,0 +1,260 @@
+// Distributions over Philox words, and elements that follow from their position. Elements come in
+// tiles of 64: counter 16 * tile + k makes elements k, 16 + k, 32 + k and 48 + k of it, so that
+// vectors of counters fill vectors of elements. double takes a second counter, marked by the
+// position's highest bit, for its lower bits.
+#include "kernels/random/random.h"
+
+#include "kernels/math.h"
+#include "kernels/random/philox.h"
+#include "kernels/report/report_device.h"
+#include "kernels/random/sin_2pi.h"
+#if !defined(FLAM_DEVICE_SOURCE)
+#include "base/thread_pool.h"
+#endif
+
+namespace flambeau::FLAM_TARGET {
+
+inline constexpr int kTile = 64, kAcross = 16;
+
+template <class T> inline constexpr bool kIsDouble = std::is_same_v<T, double>;
+
+// [0, 1) with as many bits as the type holds, so that rounding never reaches 1.
+template <class T> FLAM_FN Compute<T> unit(uint32_t high, uint32_t low) {
+  if constexpr (kIsDouble<T>) {
+    return double(int64_t((uint64_t(high) << 21) ^ (low >> 11))) * 0x1p-53;
+  } else {
+    constexpr int bits = std::is_same_v<T, Half> ? 11 : std::is_same_v<T, BFloat16> ? 8 : 24;
+    return float(int32_t(high >> (32 - bits))) * (1.0f / float(1 << bits));
+  }
+}
+
+struct Draw {
+  Words high, low;  // low: only for double and wide ranges
+};
+
+// A loop over counters is a vector loop only without one inside.
+template <class F> FLAM_FN void each_of_four(const F& f) {
+  f(0);
+  f(1);
+  f(2);
+  f(3);
+}
+
+template <class T> struct Uniform {
+  FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
+    using V = Compute<T>;
+    const V from = V(a.params[0]), width = V(a.params[1]) - from;
+    each_of_four(
+        [&](int j) { out[j] = narrow<T>(from + width * unit<T>(d.high.word[j], d.low.word[j])); });
+  }
+};
+
+// Box and Muller: a radius and an angle make two independent normals.
+template <class T> struct Normal {
+  using V = std::conditional_t<kIsDouble<T>, double, float>;
+  FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
+    make_two(a, d, 0, out);
+    make_two(a, d, 2, out);
+  }
+
+ private:
+  FLAM_FN static void make_two(const RandomArgs& a, const Draw& d, int j, T* out) {
+    const V u = V(1) - unit<V>(d.high.word[j], d.low.word[j]);
+    const V radius = sqrt(V(-2) * log(u)) * V(a.params[1]);
+    const V turns = unit<V>(d.high.word[j + 1], d.low.word[j + 1]);
+    out[j] = narrow<T>(radius * cos_2pi(turns) + V(a.params[0]));
+    out[j + 1] = narrow<T>(radius * sin_2pi(turns) + V(a.params[0]));
+  }
+};
+
+template <class T> struct Exponential {
+  using V = std::conditional_t<kIsDouble<T>, double, float>;
+  FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
+    each_of_four([&](int j) {
+      const V u = V(1) - unit<V>(d.high.word[j], d.low.word[j]);
+      out[j] = narrow<T>(-log(u) / V(a.params[0]));
+    });
+  }
+};
+
+FLAM_FN bool happens(uint32_t word, double p) { return double(word) * 0x1p-32 < p; }
+
+template <class T> struct Bernoulli {
+  FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T* in, T* out) const {
+    each_of_four([&](int j) {
+      const double p = a.input ? double(load(in + j)) : a.params[0];
+      out[j] = narrow<T>(Compute<T>(happens(d.high.word[j], p)));
+    });
+  }
+};
+
+template <class T> struct Randint {
+  FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
+    each_of_four([&](int j) {
+      const uint64_t wide = uint64_t(d.high.word[j]) << 32 | d.low.word[j];
+      const uint64_t drawn =
+          a.range >> 32 ? wide % a.range : (uint64_t(d.high.word[j]) * a.range) >> 32;
+      out[j] = narrow<T>(Compute<T>(int64_t(uint64_t(a.low) + drawn)));
+    });
+  }
+};
+
+template <class T> struct Dropout {
+  FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T* in, T* out) const {
+    using V = Compute<T>;
+    const V scale = V(a.params[0] < 1 ? 1 / (1 - a.params[0]) : 0);
+    each_of_four([&](int j) {
+      const V kept = happens(d.high.word[j], a.params[0]) ? V(0) : scale;
+      out[j] = narrow<T>(load(in + j) * kept);
+    });
+  }
+};
+
+template <template <class> class F, class T>
+inline constexpr bool kTakesLow = kIsDouble<T> || std::is_same_v<F<T>, Randint<T>>;
+
+// The four elements of counter `c`, from the four of the input.
+template <template <class> class F, class T>
+FLAM_FN void draw_four(const RandomArgs& a, RandomState s, int64_t c, const T* in, T* made) {
+  Draw d{philox(s.seed, s.offset, uint64_t(c)), {}};
+  if constexpr (kTakesLow<F, T>) d.low = philox(s.seed, s.offset, uint64_t(c) | uint64_t(1) << 63);
+  F<T>{}(a, d, in, made);
+}
+
+#if defined(FLAM_DEVICE_SOURCE)
+
+template <template <class> class F, class T> __global__ void random_kernel(RandomArgs a) {
+  const RandomState s = a.cell ? *a.cell : a.state;
+  const int64_t counters = (a.numel + kTile - 1) / kTile * kAcross,
+                step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t c = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; c < counters; c += step) {
+    const int64_t first = c / kAcross * kTile + c % kAcross;
+    T in[4] = {}, made[4];
+    for (int j = 0; a.input && j < 4; ++j) {
+      const int64_t i = first + j * kAcross;
+      if (i < a.numel) in[j] = reinterpret_cast<const T*>(a.input)[i];
+    }
+    draw_four<F, T>(a, s, c, in, made);
+    for (int j = 0; j < 4; ++j) {
+      if (first + j * kAcross < a.numel) reinterpret_cast<T*>(a.out)[first + j * kAcross] = made[j];
+    }
+  }
+}
+
+template <template <class> class F, class T> void random_entry(void* stream, const void* p) {
+  const RandomArgs& a = *static_cast<const RandomArgs*>(p);
+  const int64_t blocks = ((a.numel + kTile - 1) / kTile * kAcross + 255) / 256;
+  FLAM_LAUNCH((random_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
+              stream, a);
+}
+
+template <class F, class T> __global__ void range_kernel(RangeArgs a) {
+  const int64_t step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < a.numel; i += step) {
+    reinterpret_cast<T*>(a.out)[i] = F{}.template operator()<T>(a, i);
+  }
+}
+
+template <class F, class T> void range_entry(void* stream, const void* p) {
+  const RangeArgs& a = *static_cast<const RangeArgs*>(p);
+  const int64_t blocks = (a.numel + 255) / 256;
+  FLAM_LAUNCH((range_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
+              stream, a);
+}
+
+#else
+
+// Tiles [begin, end): whole ones in buffers, of which as much is moved as exists.
+template <template <class> class F, class T>
+void random_tiles(const RandomArgs& a, RandomState s, int64_t begin, int64_t end) {
+  T in[4][kAcross] = {}, made[4][kAcross];
+  for (int64_t tile = begin; tile < end; ++tile) {
+    const int64_t left = a.numel - tile * kTile;
+    const size_t bytes = sizeof(T) * size_t(left < kTile ? left : kTile);
+    if (a.input) {
+      memcpy(static_cast<void*>(in), reinterpret_cast<const T*>(a.input) + tile * kTile, bytes);
+    }
+#pragma GCC ivdep
+    for (int k = 0; k < kAcross; ++k) {
+      T given[4], four[4];
+      for (int j = 0; j < 4; ++j) given[j] = in[j][k];
+      draw_four<F, T>(a, s, tile * kAcross + k, given, four);
+      for (int j = 0; j < 4; ++j) made[j][k] = four[j];
+    }
+    memcpy(static_cast<void*>(reinterpret_cast<T*>(a.out) + tile * kTile), made, bytes);
+  }
+}
+
+template <template <class> class F, class T> void random_entry(void*, const void* p) {
+  const RandomArgs a = *static_cast<const RandomArgs*>(p);
+  const RandomState s = a.cell ? *a.cell : a.state;
+  parallel_for((a.numel + kTile - 1) / kTile, 64,
+               [&](int64_t begin, int64_t end) { random_tiles<F, T>(a, s, begin, end); });
+}
+
+template <class F, class T> void range_entry(void*, const void* p) {
+  const RangeArgs& a = *static_cast<const RangeArgs*>(p);
+  T* out = reinterpret_cast<T*>(a.out);
+  parallel_for(a.numel, 16384, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = F{}.template operator()<T>(a, i);
+  });
+}
+
+#endif
+
+// ---- elements that follow from their position ---------------------------------------------------
+
+struct Arange {
+  template <class T> FLAM_FN T operator()(const RangeArgs& a, int64_t i) const {
+    if constexpr (std::is_integral_v<T>) {
+      return T(a.whole[0] + i * a.whole[1]);
+    } else {
+      return narrow<T>(Compute<T>(a.params[0] + double(i) * a.params[1]));
+    }
+  }
+};
+
+struct Linspace {  // from both ends, so that both are exact
+  template <class T> FLAM_FN T operator()(const RangeArgs& a, int64_t i) const {
+    const double step = a.numel > 1 ? (a.params[1] - a.params[0]) / double(a.numel - 1) : 0;
+    const double v = i < a.numel / 2 || a.numel == 1 ? a.params[0] + step * double(i)
+                                                     : a.params[1] - step * double(a.numel - 1 - i);
+    return narrow<T>(Compute<T>(v));
+  }
+};
+
+struct Eye {
+  template <class T> FLAM_FN T operator()(const RangeArgs& a, int64_t i) const {
+    return narrow<T>(Compute<T>(i / a.whole[0] == i % a.whole[0]));
+  }
+};
+
+struct Triangle {
+  template <class T> FLAM_FN T operator()(const RangeArgs& a, int64_t i) const {
+    const int64_t column = i % a.whole[0], row = i / a.whole[0] % a.whole[1], above = column - row;
+    const bool kept = a.params[0] != 0 ? above >= a.whole[2] : above <= a.whole[2];
+    return kept ? reinterpret_cast<const T*>(a.input)[i] : narrow<T>(Compute<T>(0));
+  }
+};
+
+template <template <class> class F, class... T> bool register_random(Kernel& k, TypeList<T...>) {
+  (k.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &random_entry<F, T>), ...);
+  return true;
+}
+template <class F, class... T> bool register_range(Kernel& k, TypeList<T...>) {
+  (k.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &range_entry<F, T>), ...);
+  return true;
+}
+
+[[maybe_unused]] static const bool registered_random =
+    register_random<Uniform>(kUniform, FloatTypes{}) &&
+    register_random<Normal>(kNormal, FloatTypes{}) &&
+    register_random<Exponential>(kExponential, FloatTypes{}) &&
+    register_random<Bernoulli>(kBernoulli, AllTypes{}) &&
+    register_random<Randint>(kRandint, AllTypes{}) &&
+    register_random<Dropout>(kDropout, FloatTypes{}) &&
+    register_range<Arange>(kArange, AllTypes{}) &&
+    register_range<Linspace>(kLinspace, NumberTypes{}) && register_range<Eye>(kEye, AllTypes{}) &&
+    register_range<Triangle>(kTriangle, AllTypes{});
+
+}  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,90 @@
+// Resampling for every target: one element of the result, the loops around it, and registration.
+#include "kernels/resample/resample.h"
+#include "kernels/types.h"
+#if defined(FLAM_DEVICE_SOURCE)
+#include "kernels/cuda_launch.h"
+#else
+#include "base/thread_pool.h"
+#endif
+
+namespace flambeau::FLAM_TARGET {
+
+// The elements of one dimension that count for output o; one, with weight 1, where there is no
+// band.
+template <class C> struct ResampleTaps {
+  int64_t first, count;
+  const C* weights;
+  FLAM_FN ResampleTaps(const ResampleBand& b, int64_t o)
+      : first(b.first ? b.first[o] : 0),
+        count(b.first ? b.count[o] : 1),
+        weights(b.first ? reinterpret_cast<const C*>(b.weights) + o * b.taps : nullptr) {}
+  FLAM_FN C weight(int64_t i) const { return weights ? weights[i] : C(1); }
+};
+
+template <class T> FLAM_FN void resample_element(const ResampleArgs& g, int64_t n, int64_t c,
+                                                 int64_t d, int64_t h, int64_t w) {
+  using C = Compute<T>;
+  const ResampleTaps<C> td(g.band[0], d), th(g.band[1], h), tw(g.band[2], w);
+  const T* x = reinterpret_cast<const T*>(g.x.data) + n * g.x.outer + c * g.x.inner;
+  C sum = 0;
+  for (int64_t i = 0; i < td.count; ++i) {
+    C plane = 0;
+    for (int64_t j = 0; j < th.count; ++j) {
+      const T* line = x + (td.first + i) * g.x.space[0] + (th.first + j) * g.x.space[1];
+      C along = 0;
+      for (int64_t k = 0; k < tw.count; ++k) {
+        along += tw.weight(k) * load(line + (tw.first + k) * g.x.space[2]);
+      }
+      plane += th.weight(j) * along;
+    }
+    sum += td.weight(i) * plane;
+  }
+  reinterpret_cast<T*>(g.y.data)[n * g.y.outer + c * g.y.inner + d * g.y.space[0] +
+                                 h * g.y.space[1] + w * g.y.space[2]] = narrow<T>(sum);
+}
+
+#if defined(FLAM_DEVICE_SOURCE)
+
+template <class T> __global__ void resample_kernel(ResampleArgs g, int64_t total) {
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
+       i += int64_t(gridDim.x) * blockDim.x) {
+    const int64_t w = i % g.out[2], line = i / g.out[2], h = line % g.out[1],
+                  slice = line / g.out[1], d = slice % g.out[0], plane = slice / g.out[0];
+    resample_element<T>(g, plane / g.channels, plane % g.channels, d, h, w);
+  }
+}
+
+template <class T> void resample_entry(void* stream, const void* p) {
+  const ResampleArgs& g = *static_cast<const ResampleArgs*>(p);
+  const int64_t total = g.images * g.channels * g.out[0] * g.out[1] * g.out[2];
+  const int64_t blocks = (total + 255) / 256;
+  FLAM_LAUNCH((resample_kernel<T>), dim3(unsigned(blocks < (1 << 20) ? blocks : 1 << 20)),
+              dim3(256), 0, stream, g, total);
+}
+
+#else
+
+template <class T> void resample_entry(void*, const void* p) {
+  const ResampleArgs& g = *static_cast<const ResampleArgs*>(p);
+  parallel_for(g.images * g.channels, 1 + 4096 / (g.out[0] * g.out[1] * g.out[2]),
+               [&](int64_t plane, int64_t end) {
+                 for (; plane < end; ++plane) {
+                   const int64_t n = plane / g.channels, c = plane % g.channels;
+                   for (int64_t d = 0; d < g.out[0]; ++d) {
+                     for (int64_t h = 0; h < g.out[1]; ++h) {
+                       for (int64_t w = 0; w < g.out[2]; ++w) resample_element<T>(g, n, c, d, h, w);
+                     }
+                   }
+                 }
+               });
+}
+
+#endif
+
+template <class... T> bool register_resample(TypeList<T...>) {
+  (kResample.add(kColumn, FLAM_ISA_RANK, dtype_of<T>, &resample_entry<T>), ...);
+  return true;
+}
+[[maybe_unused]] static const bool registered = register_resample(NumberTypes{});
+
+}  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,105 @@
+// The planner of row kernels: brings every operand into rows that are dense inside and evenly
+// spaced.
+#include "kernels/row/row.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/map/map.h"
+#include "kernels/report/report.h"
+
+namespace flambeau {
+
+constinit Kernel kSoftmax{"softmax"}, kLogSoftmax{"log_softmax"};
+constinit Kernel kSoftmaxBackward{"softmax"}, kLogSoftmaxBackward{"log_softmax"};
+constinit Kernel kLayerNorm{"layer_norm"}, kLayerNormBackward{"layer_norm"};
+constinit Kernel kRmsNorm{"rms_norm"}, kRmsNormBackward{"rms_norm"};
+constinit Kernel kCrossEntropy{"cross_entropy"}, kCrossEntropyBackward{"cross_entropy"};
+
+namespace {
+
+Tensor moved_last(const Tensor& t, int64_t dim) {
+  if (t.dim() == 0) return t;
+  const size_t d = size_t(wrap_dim(dim, t.dim()));
+  Dims sizes(t.sizes()), strides(t.strides());
+  std::rotate(sizes.begin() + d, sizes.begin() + d + 1, sizes.end());
+  std::rotate(strides.begin() + d, strides.begin() + d + 1, strides.end());
+  return alias(t, sizes, strides, t.offset());
+}
+
+// Elements from row to row, or -1 where rows are not evenly spaced or not dense.
+int64_t row_stride(const Tensor& t) {
+  if (t.dim() == 0) return 1;
+  const size_t last = size_t(t.dim()) - 1;
+  if (t.sizes()[last] != 1 && t.strides()[last] != 1) return -1;
+  int64_t stride = -1, expected = -1;
+  for (size_t d = last; d-- > 0;) {
+    if (t.sizes()[d] == 1) continue;
+    if (stride < 0) {
+      stride = t.strides()[d];
+    } else if (t.strides()[d] != expected) {
+      return -1;
+    }
+    if (stride < 0) return -1;
+    expected = t.strides()[d] * t.sizes()[d];
+  }
+  return stride < 0 ? t.sizes()[last] : stride;
+}
+
+}  // namespace
+
+void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
+             std::initializer_list<RowOperand> operands, std::initializer_list<double> params) {
+  const RowOperand* main = std::find_if(operands.begin(), operands.end(), [](const RowOperand& o) {
+    return o.role == RowRole::row && o.tensor->defined();
+  });
+  const Tensor& model = *main->tensor;
+  const Device device = model.device();
+  const KernelFn fn = kernel.find(op, device, dtype);
+  RowArgs a{};
+  a.n = model.dim() ? model.size(dim) : 1;
+  a.rows = a.n ? model.numel() / a.n : 0;
+  if (model.dim() && a.n == 0) {
+    a.rows = 1;
+    for (int64_t d = 0; d < model.dim(); ++d)
+      a.rows *= d == wrap_dim(dim, model.dim()) ? 1 : model.size(d);
+  }
+  if (a.rows == 0) return;
+  a.op = op;
+  a.report = report_of(device);
+  std::copy(params.begin(), params.end(), a.params);
+
+  Tensor used[kRowOperands];  // copies where an operand is not in rows
+  Access accesses[kRowOperands];
+  int i = 0;
+  for (const RowOperand& o : operands) {
+    const Tensor& t = *o.tensor;
+    if (t.defined() && o.role == RowRole::row) {
+      used[i] = moved_last(t, dim);
+      int64_t stride = row_stride(used[i]);
+      if (stride < 0) {
+        const Tensor dense = empty(used[i].sizes(), t.dtype(), device);
+        if (!o.output) run_cast(dense, used[i]);
+        used[i] = dense;
+        stride = a.n;
+      }
+      a.stride[i] = stride * int64_t(t.element_size());
+    } else if (t.defined()) {
+      used[i] = t.is_contiguous() ? t : empty(t.sizes(), t.dtype(), device);
+      if (!t.is_contiguous() && !o.output) run_cast(used[i], t);
+      a.stride[i] = o.role == RowRole::each && t.numel() != 1 ? int64_t(t.element_size()) : 0;
+    }
+    if (t.defined()) a.data[i] = static_cast<char*>(used[i].data());
+    accesses[i] = access_of(used[i], o.output);
+    ++i;
+  }
+  launch_kernel(op, fn, device, a, std::span<const Access>(accesses, size_t(i)));
+  i = 0;
+  for (const RowOperand& o : operands) {
+    const Tensor& from = used[i++];
+    if (!o.output || !o.tensor->defined() || from.data() == o.tensor->data()) continue;
+    run_cast(o.role == RowRole::row ? moved_last(*o.tensor, dim) : *o.tensor, from);
+  }
+}
+
+}  // namespace flambeau

@@ -1,0 +1,29 @@
+// The planner of running sums: makes both sides dense.
+#include "kernels/scan/scan.h"
+
+#include "kernels/map/map.h"
+
+namespace flambeau {
+
+void run_scan(const char* op, const Kernel& kernel, const Tensor& out, const Tensor& input,
+              int64_t dim, bool backwards) {
+  const KernelFn fn = kernel.find(op, input.device(), input.dtype());
+  if (input.numel() == 0) return;
+  const Tensor dense_out =
+      out.is_contiguous() ? out : empty(out.sizes(), out.dtype(), out.device());
+  Tensor dense_in = input;
+  if (!input.is_contiguous()) {
+    run_cast(dense_out, input);
+    dense_in = dense_out;
+  }
+  ScanArgs a{1, input.dim() ? input.size(dim) : 1, 1, nullptr, nullptr, backwards};
+  for (int64_t d = 0, at = wrap_dim(dim, input.dim()); d < input.dim(); ++d) {
+    if (d != at) (d < at ? a.outer : a.inner) *= input.sizes()[size_t(d)];
+  }
+  a.in = static_cast<const char*>(dense_in.data());
+  a.out = static_cast<char*>(dense_out.data());
+  launch_kernel(op, fn, input.device(), a, {writes(dense_out), reads(dense_in)});
+  if (!dense_out.is_same(out)) run_cast(out, dense_out);
+}
+
+}  // namespace flambeau

@@ -1,0 +1,186 @@
+// The maths of activations, each beside its slope.
+#include "ops/elementwise/activation.h"
+
+#include "kernels/map/map_loop.h"
+#include "ops/elementwise/activation_math.h"
+
+namespace flambeau::FLAM_TARGET {
+
+struct Relu {
+  template <class V> FLAM_FN V operator()(V x) const { return x > 0 || x != x ? x : V(0); }
+};
+struct ReluSlope {
+  template <class V> FLAM_FN V operator()(V dy, V y) const { return y > 0 ? dy : V(0); }
+};
+FLAM_MAP(kRelu, Relu, NumberTypes);
+FLAM_MAP(kReluSlope, ReluSlope, FloatTypes);
+
+struct LeakyRelu {
+  double slope;
+  template <class V> FLAM_FN V operator()(V x) const { return x > 0 ? x : x * V(slope); }
+};
+struct LeakyReluSlope {
+  double slope;
+  template <class V> FLAM_FN V operator()(V dy, V x) const { return x > 0 ? dy : dy * V(slope); }
+};
+FLAM_MAP(kLeakyRelu, LeakyRelu, FloatTypes);
+FLAM_MAP(kLeakyReluSlope, LeakyReluSlope, FloatTypes);
+
+struct Elu {
+  double alpha, scale, inner;
+  template <class V> FLAM_FN V operator()(V x) const {
+    return x > 0 ? x * V(scale) : expm1(x * V(inner)) * V(alpha * scale);
+  }
+};
+struct EluSlope {
+  double alpha, scale, inner;
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    return x > 0 ? dy * V(scale) : dy * (exp(x * V(inner)) * V(alpha * scale * inner));
+  }
+};
+FLAM_MAP(kElu, Elu, FloatTypes);
+FLAM_MAP(kEluSlope, EluSlope, FloatTypes);
+
+// ---- gaussian and logistic units ----------------------------------------------------------------
+
+struct Gelu {
+  template <class V> FLAM_FN V operator()(V x) const { return gelu(x); }
+};
+struct GeluSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * gelu_slope(x); }
+};
+FLAM_MAP(kGelu, Gelu, FloatTypes);
+FLAM_MAP(kGeluSlope, GeluSlope, FloatTypes);
+
+template <class V> FLAM_FN V gelu_inner(V x) {
+  return V(0.79788456080286535588) * (x + V(0.044715) * x * x * x);
+}
+struct GeluTanh {
+  template <class V> FLAM_FN V operator()(V x) const { return gelu_tanh(x); }
+};
+struct GeluTanhSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    const V s = sigmoid(V(2) * gelu_inner(x));
+    const V inner_slope = V(0.79788456080286535588) * (V(1) + V(3 * 0.044715) * x * x);
+    return dy * (s + V(2) * x * s * (V(1) - s) * inner_slope);
+  }
+};
+FLAM_MAP(kGeluTanh, GeluTanh, FloatTypes);
+FLAM_MAP(kGeluTanhSlope, GeluTanhSlope, FloatTypes);
+
+struct Silu {
+  template <class V> FLAM_FN V operator()(V x) const { return silu(x); }
+};
+struct SiluSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    const V s = sigmoid(x);
+    return dy * (s * (V(1) + x * (V(1) - s)));
+  }
+};
+FLAM_MAP(kSilu, Silu, FloatTypes);
+FLAM_MAP(kSiluSlope, SiluSlope, FloatTypes);
+
+struct Mish {
+  template <class V> FLAM_FN V operator()(V x) const { return mish(x); }
+};
+struct MishSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    const V t = tanh(log1p(exp(x)));
+    return dy * (t + x * (V(1) - t * t) * sigmoid(x));
+  }
+};
+FLAM_MAP(kMish, Mish, FloatTypes);
+FLAM_MAP(kMishSlope, MishSlope, FloatTypes);
+
+struct Softplus {
+  double beta, limit;
+  template <class V> FLAM_FN V operator()(V x) const {
+    const V z = x * V(beta);
+    return z > V(limit) ? x : log1p(exp(z)) / V(beta);
+  }
+};
+struct SoftplusSlope {
+  double beta, limit;
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    const V z = x * V(beta);
+    return z > V(limit) ? dy : dy * sigmoid(z);
+  }
+};
+FLAM_MAP(kSoftplus, Softplus, FloatTypes);
+FLAM_MAP(kSoftplusSlope, SoftplusSlope, FloatTypes);
+
+struct Logsigmoid {
+  template <class V> FLAM_FN V operator()(V x) const {
+    return (x < 0 ? x : V(0)) - log1p(exp(-fabs(x)));
+  }
+};
+struct LogsigmoidSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const { return dy * sigmoid(-x); }
+};
+FLAM_MAP(kLogsigmoid, Logsigmoid, FloatTypes);
+FLAM_MAP(kLogsigmoidSlope, LogsigmoidSlope, FloatTypes);
+
+// ---- piecewise linear ---------------------------------------------------------------------------
+
+struct Hardtanh {
+  double low, high;
+  template <class V> FLAM_FN V operator()(V x) const {
+    const V raised = x < V(low) ? V(low) : x;
+    return raised > V(high) ? V(high) : raised;
+  }
+};
+struct HardtanhSlope {
+  double low, high;
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    return (x > V(low)) & (x < V(high)) ? dy : V(0);
+  }
+};
+FLAM_MAP(kHardtanh, Hardtanh, NumberTypes);
+FLAM_MAP(kHardtanhSlope, HardtanhSlope, FloatTypes);
+
+template <class V> FLAM_FN V limited(V x, V high) {
+  const V raised = x < 0 ? V(0) : x;
+  return raised > high ? high : raised;
+}
+struct Hardsigmoid {
+  template <class V> FLAM_FN V operator()(V x) const { return limited(x + V(3), V(6)) / V(6); }
+};
+struct HardsigmoidSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    return (x > V(-3)) & (x < V(3)) ? dy / V(6) : V(0);
+  }
+};
+FLAM_MAP(kHardsigmoid, Hardsigmoid, FloatTypes);
+FLAM_MAP(kHardsigmoidSlope, HardsigmoidSlope, FloatTypes);
+
+struct Hardswish {
+  template <class V> FLAM_FN V operator()(V x) const {
+    return x * (limited(x + V(3), V(6)) / V(6));
+  }
+};
+struct HardswishSlope {
+  template <class V> FLAM_FN V operator()(V dy, V x) const {
+    const V slope = x <= V(-3) ? V(0) : x < V(3) ? x / V(3) + V(0.5) : V(1);
+    return dy * slope;
+  }
+};
+FLAM_MAP(kHardswish, Hardswish, FloatTypes);
+FLAM_MAP(kHardswishSlope, HardswishSlope, FloatTypes);
+
+struct Tanhshrink {
+  template <class V> FLAM_FN V operator()(V x) const { return tanhshrink(x); }
+};
+FLAM_MAP(kTanhshrink, Tanhshrink, FloatTypes);
+
+struct Threshold {
+  double at, value;
+  template <class V> FLAM_FN V operator()(V x) const { return x <= V(at) ? V(value) : x; }
+};
+struct ThresholdSlope {
+  double at;
+  template <class V> FLAM_FN V operator()(V dy, V x) const { return x <= V(at) ? V(0) : dy; }
+};
+FLAM_MAP(kThreshold, Threshold, NumberTypes);
+FLAM_MAP(kThresholdSlope, ThresholdSlope, FloatTypes);
+
+}  // namespace flambeau::FLAM_TARGET

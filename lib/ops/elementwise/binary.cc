@@ -1,0 +1,152 @@
+// Elementwise arithmetic of two operands and its gradients. Gradients come back in the broadcast
+// shape; the engine sums them to the operands' shapes.
+#include "ops/elementwise/binary.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/formula.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+template <Name N> struct AddBackward {
+  double alpha;
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const {
+    return {dy, !wanted(1) ? Tensor() : alpha == 1 ? dy : mul(dy, num(alpha))};
+  }
+};
+
+struct RsubBackward {
+  double alpha;
+  static constexpr auto name = "RsubBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {!wanted(0) ? Tensor() : alpha == 1 ? neg(dy) : mul(dy, num(-alpha)), dy};
+  }
+};
+
+struct MulBackward {
+  Saved a, b;
+  static constexpr auto name = "MulBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? mul(dy, b) : Tensor(), wanted(1) ? mul(dy, a) : Tensor()};
+  }
+};
+
+struct Atan2Backward {
+  Saved a, b;
+  static constexpr auto name = "Atan2Backward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor y = a, x = b, scaled = div(dy, add(mul(y, y), mul(x, x)));
+    return {wanted(0) ? mul(scaled, x) : Tensor(), wanted(1) ? neg(mul(scaled, y)) : Tensor()};
+  }
+};
+
+// Of equal elements each gets half.
+template <Name N> struct SharedBackward {
+  Saved a, b;
+  bool greatest;
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor x = a, y = b, shared = where(eq(x, y), mul(dy, num(0.5)), dy);
+    const Tensor lost = greatest ? lt(x, y) : gt(x, y), won = greatest ? gt(x, y) : lt(x, y);
+    return {wanted(0) ? drop_where(lost, shared) : Tensor(),
+            wanted(1) ? drop_where(won, shared) : Tensor()};
+  }
+};
+
+// The whole gradient goes to the element that was taken.
+template <Name N> struct TakenBackward {
+  Saved a, b;
+  bool greatest;
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor x = a, y = b;
+    const Tensor first = logical_or(greatest ? ge(x, y) : le(x, y), isnan(y));
+    return {wanted(0) ? keep_where(first, dy) : Tensor(),
+            wanted(1) ? drop_where(first, dy) : Tensor()};
+  }
+};
+
+void check_alpha(const char* op, double alpha, Dtype dtype) {
+  check(is_floating(dtype) || alpha == std::floor(alpha), Code::dtype, op,
+        ": for integral input tensors, argument alpha must not be a floating point number, got ",
+        alpha);
+}
+
+void check_subtraction(const Tensor& input, const Tensor& other) {
+  check(input.dtype() != Dtype::boolean && other.dtype() != Dtype::boolean, Code::dtype,
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+        "invert a mask, use the `~` or `logical_not()` operator instead.");
+}
+
+Tensor difference(Call& c, size_t from, size_t what, double alpha) {
+  return alpha == 1 ? c.map(kSub, {c[from], c[what]})
+                    : c.map(kAddScaled, {c[from], c[what]}, {-alpha});
+}
+
+template <class Backward> Tensor chosen(Form op, const Kernel& k, const Tensor& input,
+                                        const Tensor& other, bool greatest) {
+  Call c{op, {input, other}};
+  c.promote();
+  Backward gradient{c.save(c[0]), c.save(c[1]), greatest};
+  return c.track(c.map(k, {c[0], c[1]}), std::move(gradient));
+}
+
+}  // namespace
+
+Tensor add(const Tensor& input, const Tensor& other, double alpha, Into into) {
+  Call c{op::add.to(into), {input, other}};
+  check_alpha(op::add, alpha, c.promote());
+  Tensor y = alpha == 1 ? c.map(kAdd, {c[0], c[1]}) : c.map(kAddScaled, {c[0], c[1]}, {alpha});
+  return c.track(std::move(y), AddBackward<"AddBackward0">{alpha});
+}
+
+Tensor sub(const Tensor& input, const Tensor& other, double alpha, Into into) {
+  check_subtraction(input, other);
+  Call c{op::sub.to(into), {input, other}};
+  check_alpha(op::sub, alpha, c.promote());
+  Tensor y = difference(c, 0, 1, alpha);
+  return c.track(std::move(y), AddBackward<"SubBackward0">{-alpha});
+}
+
+Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
+  check_subtraction(input, other);
+  Call c{op::rsub, {input, other}};
+  check_alpha(op::rsub, alpha, c.promote());
+  Tensor y = difference(c, 1, 0, alpha);
+  return c.track(std::move(y), RsubBackward{alpha});
+}
+
+Tensor mul(const Tensor& input, const Tensor& other, Into into) {
+  Call c{op::mul.to(into), {input, other}};
+  c.promote();
+  MulBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1], c.wants(0))};
+  return c.track(c.map(kMul, {c[0], c[1]}), std::move(gradient));
+}
+
+Tensor atan2(const Tensor& input, const Tensor& other, Into into) {
+  Call c{op::atan2.to(into), {input, other}};
+  float_operands(c);
+  Atan2Backward gradient{c.save(c[0]), c.save(c[1])};
+  return c.track(c.map(kAtan2, {c[0], c[1]}), std::move(gradient));
+}
+
+Tensor maximum(const Tensor& input, const Tensor& other, Into into) {
+  return chosen<SharedBackward<"MaximumBackward0">>(op::maximum.to(into), kMaximum, input, other,
+                                                    true);
+}
+Tensor minimum(const Tensor& input, const Tensor& other, Into into) {
+  return chosen<SharedBackward<"MinimumBackward0">>(op::minimum.to(into), kMinimum, input, other,
+                                                    false);
+}
+Tensor fmax(const Tensor& input, const Tensor& other, Into into) {
+  return chosen<TakenBackward<"FmaxBackward0">>(op::fmax.to(into), kFmax, input, other, true);
+}
+Tensor fmin(const Tensor& input, const Tensor& other, Into into) {
+  return chosen<TakenBackward<"FminBackward0">>(op::fmin.to(into), kFmin, input, other, false);
+}
+
+}  // namespace flambeau::ops

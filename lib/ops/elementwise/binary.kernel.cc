@@ -1,0 +1,220 @@
+// The maths of elementwise operations of two operands.
+#include "ops/elementwise/binary.h"
+
+#include <cmath>
+
+#include "kernels/map/map_loop.h"
+#include "kernels/math.h"
+
+namespace flambeau::FLAM_TARGET {
+
+struct Add {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if constexpr (std::is_same_v<V, bool>) {
+      return a || b;
+    } else {
+      return V(a + b);
+    }
+  }
+};
+FLAM_MAP(kAdd, Add, AllTypes);
+
+struct AddScaled {
+  double alpha;
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if constexpr (std::is_same_v<V, bool>) {
+      return a || (b && alpha != 0);
+    } else {
+      return V(a + V(alpha) * b);
+    }
+  }
+};
+FLAM_MAP(kAddScaled, AddScaled, AllTypes);
+
+struct Sub {
+  template <class V> FLAM_FN V operator()(V a, V b) const { return V(a - b); }
+};
+FLAM_MAP(kSub, Sub, NumberTypes);
+
+struct Mul {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if constexpr (std::is_same_v<V, bool>) {
+      return a && b;
+    } else {
+      return V(a * b);
+    }
+  }
+};
+FLAM_MAP(kMul, Mul, AllTypes);
+
+// ---- division -----------------------------------------------------------------------------------
+
+// Integers divided by 0 give 0 here; on the cpu the op refuses them beforehand. -1 is apart because
+// the least integer has no negative.
+template <class V> FLAM_FN V quotient(V a, V b) {
+  if constexpr (std::is_signed_v<V>) {
+    if (b == V(-1)) return V(0 - std::make_unsigned_t<V>(a));
+  }
+  return b == 0 ? V(0) : V(a / b);
+}
+template <class V> FLAM_FN V rest(V a, V b) { return V(a - V(quotient(a, b) * b)); }
+
+// Whether a remainder other than 0 has the other sign than the divisor.
+template <class V> FLAM_FN bool is_opposite(V remainder, V b) {
+  return remainder != 0 && ((remainder < 0) != (b < 0));
+}
+
+struct Div {
+  template <class V> FLAM_FN V operator()(V a, V b) const { return a / b; }
+};
+FLAM_MAP(kDiv, Div, FloatTypes);
+
+struct DivTrunc {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if constexpr (std::is_floating_point_v<V>) {
+      return trunc(a / b);
+    } else {
+      return quotient(a, b);
+    }
+  }
+};
+FLAM_MAP(kDivTrunc, DivTrunc, NumberTypes);
+
+struct DivFloor {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if constexpr (std::is_floating_point_v<V>) {
+      // As Python's: from the remainder, which is exact, so that rounding of a / b does not show.
+      if (b == 0) return a / b;
+      const V mod = fmod(a, b);
+      const V whole = (a - mod) / b - (is_opposite(mod, b) ? V(1) : V(0));
+      if (whole == 0) return std::copysign(V(0), a / b);
+      const V low = floor(whole);
+      return whole - low > V(0.5) ? low + V(1) : low;
+    } else {
+      return V(quotient(a, b) - V(is_opposite(rest(a, b), b)));
+    }
+  }
+};
+FLAM_MAP(kDivFloor, DivFloor, NumberTypes);
+
+struct Remainder {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if constexpr (std::is_floating_point_v<V>) {
+      const V mod = fmod(a, b);
+      return is_opposite(mod, b) ? mod + b : mod;
+    } else {
+      const V mod = rest(a, b);
+      return is_opposite(mod, b) ? V(mod + b) : mod;
+    }
+  }
+};
+FLAM_MAP(kRemainder, Remainder, NumberTypes);
+
+struct Fmod {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if constexpr (std::is_floating_point_v<V>) {
+      return fmod(a, b);
+    } else {
+      return rest(a, b);
+    }
+  }
+};
+FLAM_MAP(kFmod, Fmod, NumberTypes);
+
+// ---- powers -------------------------------------------------------------------------------------
+
+// By squaring, modulo the type's range; to a negative power only 1 and -1 are not 0.
+template <class V> FLAM_FN V integer_power(V base, V exponent) {
+  if constexpr (std::is_signed_v<V>) {
+    if (exponent < 0) {
+      return base == 1 ? V(1) : base == V(-1) ? V(exponent % 2 ? -1 : 1) : V(0);
+    }
+  }
+  uint64_t result = 1, factor = uint64_t(base);
+  for (uint64_t e = uint64_t(exponent); e; e >>= 1) {
+    if (e & 1) result *= factor;
+    factor *= factor;
+  }
+  return V(result);
+}
+
+struct Pow {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if constexpr (std::is_floating_point_v<V>) {
+      return pow(a, b);
+    } else {
+      return integer_power(a, b);
+    }
+  }
+};
+FLAM_MAP(kPow, Pow, NumberTypes);
+
+struct Atan2 {
+  template <class V> FLAM_FN V operator()(V y, V x) const { return atan2(y, x); }
+};
+FLAM_MAP(kAtan2, Atan2, FloatTypes);
+
+// ---- order --------------------------------------------------------------------------------------
+
+struct Maximum {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    return a != a ? a : b > a || b != b ? b : a;
+  }
+};
+FLAM_MAP(kMaximum, Maximum, AllTypes);
+
+struct Minimum {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    return a != a ? a : b < a || b != b ? b : a;
+  }
+};
+FLAM_MAP(kMinimum, Minimum, AllTypes);
+
+struct Fmax {
+  template <class V> FLAM_FN V operator()(V a, V b) const { return b > a || a != a ? b : a; }
+};
+FLAM_MAP(kFmax, Fmax, AllTypes);
+
+struct Fmin {
+  template <class V> FLAM_FN V operator()(V a, V b) const { return b < a || a != a ? b : a; }
+};
+FLAM_MAP(kFmin, Fmin, AllTypes);
+
+// ---- bits ---------------------------------------------------------------------------------------
+
+struct BitwiseAnd {
+  template <class V> FLAM_FN V operator()(V a, V b) const { return V(a & b); }
+};
+FLAM_MAP(kBitwiseAnd, BitwiseAnd, IntBoolTypes);
+
+struct BitwiseOr {
+  template <class V> FLAM_FN V operator()(V a, V b) const { return V(a | b); }
+};
+FLAM_MAP(kBitwiseOr, BitwiseOr, IntBoolTypes);
+
+struct BitwiseXor {
+  template <class V> FLAM_FN V operator()(V a, V b) const { return V(a ^ b); }
+};
+FLAM_MAP(kBitwiseXor, BitwiseXor, IntBoolTypes);
+
+// Whether a shift is by less than the type's width; negative counts are not.
+template <class V> FLAM_FN bool shifts_within(V count) {
+  return std::make_unsigned_t<V>(count) < 8 * sizeof(V);
+}
+
+struct LeftShift {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    return shifts_within(b) ? V(std::make_unsigned_t<V>(a) << b) : V(0);
+  }
+};
+FLAM_MAP(kLeftShift, LeftShift, IntTypes);
+
+struct RightShift {
+  template <class V> FLAM_FN V operator()(V a, V b) const {
+    if (shifts_within(b)) return V(a >> b);
+    return a < 0 ? V(-1) : V(0);
+  }
+};
+FLAM_MAP(kRightShift, RightShift, IntTypes);
+
+}  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,13 @@
+// Kernels of special functions.
+#pragma once
+#include "kernels/map/map.h"
+
+namespace flambeau {
+
+// Floating point.
+inline constinit Kernel kErfinv{"erfinv"}, kLgamma{"lgamma"}, kPolygamma{"polygamma"},
+    kLogit{"logit"}, kSinc{"sinc"},  // logit: {low, high}
+    kCopysign{"copysign"}, kHypot{"hypot"}, kLogaddexp{"logaddexp"},
+    kGammaSlope{"standard_gamma_grad"};  // of a gamma variable by its concentration: (alpha, x)
+
+}  // namespace flambeau

@@ -1,0 +1,191 @@
+// Slices of one dimension by an index vector: select, add, copy, fill, and the embedding table.
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/index/indices.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+struct IndexSelectBackward {
+  Saved index;
+  size_t dim;
+  Dims sizes;
+  static constexpr auto name = "IndexSelectBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {index_add(zeros(sizes, dy.dtype(), dy.device()), int64_t(dim), index, dy, 1)};
+  }
+};
+
+struct IndexAddBackward {
+  Saved index;
+  size_t dim;
+  double alpha;
+  Dims source_sizes;
+  static constexpr auto name = "IndexAddBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    Tensor ds;
+    if (wanted(2)) ds = reshape(index_select(dy, int64_t(dim), index), source_sizes);
+    return {dy, Tensor(), ds && alpha != 1 ? mul(ds, wrapped_number(alpha)) : ds};
+  }
+};
+
+struct IndexCopyBackward {
+  Saved index;
+  size_t dim;
+  Dims source_sizes;
+  static constexpr auto name = "IndexCopyBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(),
+            Tensor(),
+            wanted(2) ? reshape(index_select(dy, int64_t(dim), index), source_sizes) : Tensor()};
+  }
+};
+
+struct IndexFillBackward {
+  Saved index;
+  size_t dim;
+  static constexpr auto name = "IndexFillBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(),
+            Tensor(), wanted(2) ? sum(mul(dy, filled(dy))) : Tensor()};
+  }
+  // 1 where the value went, once however often the index names a place.
+  Tensor filled(const Tensor& dy) const {
+    return index_fill(zeros(dy.sizes(), dy.dtype(), dy.device()), int64_t(dim), index,
+                      wrapped_number(1.0));
+  }
+};
+
+struct EmbeddingBackward {
+  Saved index;
+  Dims sizes;
+  std::optional<int64_t> padding;
+  static constexpr auto name = "EmbeddingBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor dw = zeros(sizes, dy.dtype(), dy.device());
+    const Tensor rows = ravel(index), source = reshape(dy, Dims{rows.numel(), sizes[1]});
+    index_add_(dw, 0, rows, source, 1);
+    if (padding) zero_(select(dw, 0, *padding));
+    return {Tensor(), dw};
+  }
+};
+
+Tensor index_vector(const Op& op, const Tensor& x, const Tensor& index) {
+  check(index.dim() <= 1, Code::shape, op,
+        "(): Index is supposed to be a vector, but got dim: ", index.dim(), " with shape ",
+        ShapeText{index.sizes()});
+  const Tensor at = index_operand(op, x, index);
+  return at.dim() ? at : reshape(at, Dims{1});
+}
+
+// A 0-d tensor is indexed as a vector of one.
+Tensor line(const Tensor& t) { return t.dim() ? t : alias(t, Dims{1}, Dims{1}, t.offset()); }
+
+IndexTensors list_at(size_t dim, const Tensor& index) {
+  IndexTensors lists(dim + 1);
+  lists[dim] = index;
+  return lists;
+}
+
+Dims with_size(const Tensor& x, size_t dim, int64_t n) {
+  Dims sizes(x.sizes());
+  if (!sizes.empty()) sizes[dim] = n;
+  return sizes;
+}
+
+void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& index,
+                  const Tensor& source) {
+  check(source.dtype() == x.dtype(), Code::dtype, op, "(): self (", name_of(x.dtype()),
+        ") and source (", name_of(source.dtype()), ") must have the same scalar type");
+  const Dims want = with_size(x, dim, index.numel());
+  check(source.numel() == numel_of(want) && (source.dim() <= 1 || want == Dims(source.sizes())),
+        Code::shape, op, "(): source of shape ", ShapeText{source.sizes()}, " where self is ",
+        ShapeText{x.sizes()}, " and index has ", index.numel(), " elements along dimension ", dim,
+        ": expected ", ShapeText{want});
+}
+
+// In the source's dtype: an integer stays one.
+Tensor times(double alpha, const Tensor& source) {
+  if (alpha == 1) return source;
+  const GradMode off(false);
+  const bool real = is_floating(source.dtype());
+  check(real || alpha == std::floor(alpha), Code::dtype,
+        "index_add: for integral input tensors, argument alpha must not be a floating point "
+        "number, got ",
+        alpha);
+  const Tensor factor = real ? wrapped_number(alpha) : wrapped_number(int64_t(alpha));
+  return to(mul(source, factor), source.device(), source.dtype());
+}
+
+}  // namespace
+
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Into into) {
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Tensor at = index_vector(op::index_select, x, index);
+  check_no_overlap(op::index_select.to(into), {&x, &index});
+  Call c{op::index_select.to(into), {x}};
+  Tensor y = c.output(with_size(x, d, at.numel()));
+  run_index_read(op::index_select, line(y), line(x), list_at(d, at));
+  return c.track(std::move(y), IndexSelectBackward{c.save(at), d, Dims(x.sizes())});
+}
+
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                 double alpha, Into into) {
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Tensor at = index_vector(op::index_add, x, index);
+  check_source(op::index_add, x, d, at, source);
+  Call c{op::index_add.to(into), {x, at, source}, Devices::exact};
+  const Tensor scaled = times(alpha, source);
+  Tensor y = c.changeable();
+  run_index_write(op::index_add, kIndexAdd, line(y), list_at(d, at), line(scaled));
+  return c.track(std::move(y), IndexAddBackward{c.save(at), d, alpha, Dims(source.sizes())});
+}
+
+Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                  Into into) {
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Call cast{op::index_copy.to(into), {x, index, source}, Devices::exact};
+  const Tensor at = index_vector(op::index_copy, cast[0], index);
+  check_source(op::index_copy, cast[0], d, at, cast[2]);
+  Call c{op::index_copy.to(into), {cast[0], at, cast[2]}, Devices::exact};
+  Tensor y = c.changeable();
+  run_index_write(op::index_copy, kIndexSet, line(y), list_at(d, at), line(c[2]));
+  return c.track(std::move(y), IndexCopyBackward{c.save(at), d, Dims(source.sizes())});
+}
+
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value,
+                  Into into) {
+  check(value.dim() == 0, Code::shape,
+        "index_fill_ only supports a 0-dimensional value tensor, but got tensor "
+        "with ",
+        value.dim(), " dimension(s).");
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Tensor at = index_vector(op::index_fill, x, index);
+  const Tensor v = to(value, x.device(), x.dtype());
+  Call c{op::index_fill.to(into), {x, at, v}};
+  Tensor y = c.changeable();
+  run_index_write(op::index_fill, kIndexSet, line(y), list_at(d, at), v);
+  return c.track(std::move(y), IndexFillBackward{c.save(at), d});
+}
+
+Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_t> padding_idx) {
+  check(weight.dim() == 2, Code::shape, "'weight' must be 2-D, got ", weight);
+  const int64_t rows = weight.sizes()[0];
+  if (padding_idx) {
+    check(*padding_idx >= -rows && *padding_idx < rows, Code::invalid_argument,
+          "Padding_idx must be within num_embeddings: ", *padding_idx, " for ", rows, " rows");
+    if (*padding_idx < 0) padding_idx = *padding_idx + rows;
+  }
+  Call c{op::embedding, {input, weight}, Devices::exact};
+  const Tensor at = index_operand(op::embedding, weight, input);
+  IndexTensors lists(1);
+  lists[0] = at;
+  Tensor y = c.output(indexed_shape(op::embedding, weight, lists), weight.dtype());
+  run_index_read(op::embedding, y, weight, lists);
+  return c.track(std::move(y), EmbeddingBackward{c.save(at), Dims(weight.sizes()), padding_idx});
+}
+
+}  // namespace flambeau::ops

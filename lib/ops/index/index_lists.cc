@@ -1,0 +1,84 @@
+// Reading and writing where lists of indices point: the recorded core under every form of advanced
+// indexing.
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/index/indices.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+constexpr Op kIndexPutOp{"index_put"};
+
+struct IndexBackward {
+  SavedLists lists;
+  Dims sizes;
+  static constexpr auto name = "IndexBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {write_lists(zeros(sizes, dy.dtype(), dy.device()), lists.get(), dy, true)};
+  }
+};
+
+struct IndexPutBackward {
+  SavedLists lists;
+  bool accumulate;
+  static constexpr auto name = "IndexPutBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const IndexTensors at = lists.get();
+    Tensor dx =
+        accumulate || !wanted(0) ? dy : write_lists(clone(dy), at, wrapped_number(0.0), false);
+    return {wanted(0) ? dx : Tensor(), wanted(1) ? read_lists(dy, at) : Tensor()};
+  }
+};
+
+}  // namespace
+
+void check_index(const Op& op, const Tensor& x, const Tensor& index) {
+  check(index.dtype() == Dtype::i64 || index.dtype() == Dtype::i32, Code::dtype, op,
+        "(): Expected dtype int32/int64 for index, got ", index);
+  const Call same_device{op, {x, index}, Devices::exact};
+}
+
+Tensor index_operand(const Op& op, const Tensor& x, const Tensor& index) {
+  check_index(op, x, index);
+  return to_dtype(index, Dtype::i64);
+}
+
+Tensor read_lists(const Tensor& x, const IndexTensors& lists) {
+  Call c{op::index, {x}};
+  Tensor y = flambeau::empty(indexed_shape(op::index, x, lists), x.dtype(), x.device());
+  run_index_read(op::index, y, x, lists);
+  return c.track(std::move(y), IndexBackward{{c, lists}, Dims(x.sizes())});
+}
+
+Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values,
+                   bool accumulate) {
+  check_writable(x, kIndexPutOp, Destination::inplace);
+  const Call same_device{kIndexPutOp, {x, values}};
+  Tensor source = to(values, x.device(), x.dtype());
+  if (source.storage() == x.storage()) source = clone(source);
+  Destination to(x, kIndexPutOp, Destination::inplace);
+  Call c{kIndexPutOp.to(to), {x, source}};
+  run_index_write("index_put", accumulate ? kIndexAdd : kIndexSet, c.write_target(), lists, source);
+  return c.track(x, IndexPutBackward{{c, lists}, accumulate});
+}
+
+std::vector<Tensor> coordinates(const Tensor& positions, DimsView sizes) {
+  const Dims strides = contiguous_strides(sizes);
+  std::vector<Tensor> out;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    Tensor at = positions;
+    if (strides[d] != 1) at = floor_divide(at, wrapped_number(strides[d]));
+    if (d > 0) at = remainder(at, wrapped_number(std::max<int64_t>(sizes[d], 1)));
+    out.push_back(std::move(at));
+  }
+  return out;
+}
+
+std::vector<Tensor> mask_coordinates(const char* op, const Tensor& mask) {
+  const GradMode off(false);
+  const Tensor truth = mask.dtype() == Dtype::boolean ? mask : ne(mask, wrapped_number(int64_t{0}));
+  return coordinates(true_positions(op, contiguous(truth)), mask.sizes());
+}
+
+}  // namespace flambeau::ops

@@ -1,0 +1,117 @@
+// Where something is true: positions, and elements read or written there. The length of a result
+// depends on values,
+// so these wait for the device.
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/index/indices.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+struct MaskedScatterBackward {
+  Saved mask;
+  Dims source_sizes;
+  static constexpr auto name = "MaskedScatterBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    Tensor ds;
+    if (wanted(2)) {
+      const Tensor used = masked_select(dy, mask);
+      const int64_t rest = numel_of(source_sizes) - used.numel();
+      const Tensor parts[] = {used, zeros(Dims{rest}, dy.dtype(), dy.device())};
+      ds = reshape(cat(parts, 0), source_sizes);
+    }
+    return {wanted(0) ? masked_fill(dy, mask, wrapped_number(0.0)) : Tensor(), Tensor(), ds};
+  }
+};
+
+void check_mask(const char* op, const Tensor& mask) {
+  check(mask.dtype() == Dtype::boolean, Code::dtype, op, ": expected BoolTensor for mask, got ",
+        mask);
+}
+
+Tensor positions_of(const Op& op, const Tensor& x, const Tensor& mask) {
+  const Call same_device{op, {x, mask}, Devices::exact};
+  const GradMode off(false);
+  return true_positions(op, contiguous(mask));
+}
+
+}  // namespace
+
+Tensor masked_select(const Tensor& x, const Tensor& mask, Into into) {
+  check_mask(op::masked_select, mask);
+  check_no_overlap(op::masked_select.to(into), {&x, &mask});
+  const Dims shape = broadcast_shapes(x.sizes(), mask.sizes());
+  const Tensor at = positions_of(op::masked_select, x, expand(mask, shape));
+  return index_select(ravel(expand(x, shape)), 0, at);
+}
+
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source, Into into) {
+  check_mask(op::masked_scatter, mask);
+  check(x.dtype() == source.dtype(), Code::dtype,
+        "masked_scatter: expected self and source to have same dtypes "
+        "but got ",
+        name_of(x.dtype()), " and ", name_of(source.dtype()));
+  const Dims sizes = broadcast_shapes(x.sizes(), mask.sizes());
+  const bool grows = x.dim() != int64_t(sizes.size()) ||
+                     !std::equal(sizes.begin(), sizes.end(), x.sizes().begin());
+  const Tensor whole = grows ? expand(x, sizes) : x;
+  const Tensor wide = expand(mask, sizes);
+  const Tensor at = positions_of(op::masked_scatter, whole, wide);
+  check(at.numel() <= source.numel(), Code::shape,
+        "Number of elements of source < number of ones in mask: ", source.numel(), " and ",
+        at.numel());
+  Call c{op::masked_scatter.to(into), {whole, wide, source}, Devices::exact};
+  Tensor y = c.changeable();
+  IndexTensors lists;
+  const GradMode off(false);
+  for (Tensor& t : coordinates(at, sizes)) lists.push_back(std::move(t));
+  const Tensor used = narrow(ravel(source), 0, 0, at.numel());
+  if (lists.empty()) {
+    if (at.numel()) run_cast(y, reshape(used, Dims{}));
+  } else {
+    run_index_write(op::masked_scatter, kIndexSet, y, lists, used);
+  }
+  return c.track(std::move(y), MaskedScatterBackward{c.save(wide), Dims(source.sizes())});
+}
+
+Tensor nonzero(const Tensor& x) {
+  const GradMode off(false);
+  if (x.dim() == 0) {
+    const Tensor truth = ne(x, wrapped_number(int64_t{0}));
+    return flambeau::empty(Dims{true_positions(op::nonzero, truth).numel(), 0}, Dtype::i64,
+                           x.device());
+  }
+  // Coordinate after coordinate in memory, as torch's.
+  return transpose(stack(mask_coordinates(op::nonzero, x), 0), 0, 1);
+}
+
+std::vector<Tensor> nonzero_tuple(const Tensor& condition) {
+  return mask_coordinates(op::nonzero, atleast_1d(condition));
+}
+
+Tensor one_hot(const Tensor& x, int64_t num_classes) {
+  check(x.dtype() == Dtype::i64, Code::dtype,
+        "one_hot is only applicable to index tensor of type LongTensor, got ", x);
+  const Tensor host = contiguous(to(x, kCpu));
+  wait_for_host_access(host.storage()->block());
+  int64_t most = -1;
+  for (int64_t i = 0; i < host.numel(); ++i) {
+    const int64_t v = host.data_as<int64_t>()[i];
+    check(v >= 0, Code::invalid_argument, "Class values must be non-negative, got ", v);
+    most = std::max(most, v);
+  }
+  check(num_classes >= 0 || host.numel() > 0, Code::invalid_argument,
+        "Can not infer total number of classes from empty tensor: give num_classes");
+  check(num_classes <= 0 || most < num_classes, Code::invalid_argument,
+        "Class values must be smaller than num_classes: the greatest is ", most, ", num_classes ",
+        num_classes);
+  check(num_classes != 0, Code::invalid_argument,
+        "num_classes must be positive to tell classes apart");
+  Dims sizes(x.sizes());
+  sizes.push_back(num_classes < 0 ? most + 1 : num_classes);
+  return scatter(zeros(sizes, Dtype::i64, x.device()), -1, unsqueeze(x, -1),
+                 wrapped_number(int64_t{1}));
+}
+
+}  // namespace flambeau::ops

@@ -1,0 +1,255 @@
+// Convolutions. Three maps are closed under differentiation: y = conv(x, w), the gradient by x and
+// the gradient by w; each one's gradients are the other two, so second derivatives need nothing
+// more.
+#include "kernels/conv/conv.h"
+
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/ops.h"
+#include "tensor/order.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+constexpr Op kConvTransposeOp{"conv_transpose"};
+constexpr Op kConvWeightGradientOp{"conv_weight_gradient"};
+constexpr Op kConvolutionOp{"convolution"};
+
+struct Form : ConvParams {
+  bool channels_last = false;  // how results lie, gradients too
+};
+
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p);
+Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
+                     const Form& p);
+Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const Form& p);
+
+// Sum over images and positions: what a bias per channel receives.
+Tensor per_channel(const Tensor& dy) {
+  Dims over;
+  for (int64_t d = 0; d < dy.dim(); ++d) {
+    if (d != 1) over.push_back(d);
+  }
+  return sum(dy, over);
+}
+
+struct ConvBackward {
+  Saved x, w;
+  Form p;
+  static constexpr auto name = "ConvolutionBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? data_gradient(dy, w, {}, x.unchecked().sizes(), p) : Tensor(),
+            wanted(1) ? weight_gradient(dy, x, w.unchecked().sizes(), p) : Tensor(),
+            wanted(2) ? per_channel(dy) : Tensor()};
+  }
+};
+
+// What lies beyond the operand of a transposed convolution that padded its result by a stride.
+Tensor cut(Tensor y, DimsView sizes) {
+  for (size_t d = 2; d < sizes.size(); ++d) {
+    if (y.sizes()[d] != sizes[d]) y = narrow(y, int64_t(d), 0, sizes[d]);
+  }
+  return y;
+}
+
+struct DataGradientBackward {
+  Saved dy, w;
+  Form p;
+  static constexpr auto name = "ConvolutionBackward0";
+  Tensors operator()(const Tensor& g) const {
+    return {wanted(0) ? cut(forward(g, w, {}, p), dy.unchecked().sizes()) : Tensor(),
+            wanted(1) ? weight_gradient(dy, g, w.unchecked().sizes(), p) : Tensor(),
+            wanted(2) ? per_channel(g) : Tensor()};
+  }
+};
+
+struct WeightGradientBackward {
+  Saved dy, x;
+  Form p;
+  static constexpr auto name = "ConvolutionBackward0";
+  Tensors operator()(const Tensor& g) const {
+    return {wanted(0) ? cut(forward(x, g, {}, p), dy.unchecked().sizes()) : Tensor(),
+            wanted(1) ? data_gradient(dy, g, {}, x.unchecked().sizes(), p) : Tensor()};
+  }
+};
+
+// Kernels go over planes: of images whose channels lie together, copies are several times as fast
+// as those strides.
+Tensor planes(const Tensor& t) {
+  if (!is_channels_last(t)) return t;
+  const Tensor dense = flambeau::empty(t.sizes(), t.dtype(), t.device());
+  run_cast(dense, t);
+  return dense;
+}
+
+template <class F> void write_planes(const Tensor& y, F&& write) {
+  if (!is_channels_last(y)) return write(y);
+  const Tensor dense = flambeau::empty(y.sizes(), y.dtype(), y.device());
+  write(dense);
+  run_cast(y, dense);
+}
+
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const Form& p) {
+  Call c{kConvolutionOp, {x, w, bias}};
+  const Dims sizes = conv_sizes("convolution", c[0], c[1], p);
+  Tensor y = c.output(sizes, c[0].dtype(), p.channels_last);
+  write_planes(y, [&](const Tensor& to) {
+    run_conv("convolution", to, planes(c[0]), planes(c[1]), c[2], p);
+  });
+  return c.track(std::move(y), ConvBackward{c.save(c[0]), c.save(c[1]), p});
+}
+
+Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
+                     const Form& p) {
+  Call c{kConvTransposeOp, {dy, w, bias}};
+  Tensor dx = c.output(x_sizes, c[0].dtype(), p.channels_last);
+  write_planes(dx, [&](const Tensor& to) {
+    run_conv_backward_data("conv_transpose", to, planes(c[0]), planes(c[1]), c[2], p);
+  });
+  return c.track(std::move(dx), DataGradientBackward{c.save(c[0]), c.save(c[1]), p});
+}
+
+Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const Form& p) {
+  Call c{kConvWeightGradientOp, {dy, x}};
+  Tensor dw = c.output(w_sizes, c[0].dtype(), p.channels_last);
+  write_planes(dw, [&](const Tensor& to) {
+    run_conv_backward_weight("conv_weight_gradient", to, planes(c[0]), planes(c[1]), p);
+  });
+  return c.track(std::move(dw), WeightGradientBackward{c.save(c[0]), c.save(c[1]), p});
+}
+
+// One value per spatial dimension from one for all, from none, or from as many.
+Dims per_dimension(const char* op, const char* what, DimsView given, size_t spatial,
+                   int64_t fallback, int64_t least) {
+  Dims out(spatial, given.empty() ? fallback : given[0]);
+  if (given.size() > 1) {
+    check(given.size() == spatial, Code::shape, op, ": ", what, " has ", given.size(),
+          " values for ", spatial, " spatial dimensions");
+    out = Dims(given);
+  }
+  for (int64_t v : out) {
+    check(v >= least, Code::invalid_argument, op, ": ", what, " must be at least ", least, ", got ",
+          ShapeText{out});
+  }
+  return out;
+}
+
+struct Operands {
+  Tensor x;
+  bool batched;
+};
+
+Operands with_batch(const char* op, const Tensor& x, const Tensor& w, size_t spatial) {
+  check(w.dim() == int64_t(spatial) + 2, Code::shape, op, ": weight must have ", spatial + 2,
+        " dimensions, got ", w);
+  const bool batched = x.dim() == int64_t(spatial) + 2;
+  check(batched || x.dim() == int64_t(spatial) + 1, Code::shape, "Expected ", spatial + 1,
+        "D (unbatched) or ", spatial + 2, "D (batched) input to ", op,
+        ", but got input of size: ", ShapeText{x.sizes()});
+  check(is_floating(x.dtype()) && x.dtype() == w.dtype(), Code::dtype, op,
+        ": input and weight must have one floating point dtype, got ", name_of(x.dtype()), " and ",
+        name_of(w.dtype()), ". Convert one with .to(dtype)");
+  return {batched ? x : unsqueeze(x, 0), batched};
+}
+
+// torch's rule: either operand decides, but for volumes of doubles.
+bool lays_channels_last(const Tensor& x, const Tensor& w) {
+  const bool depth = x.dtype() != Dtype::f64;
+  return is_channels_last(x, depth) || is_channels_last(w, depth);
+}
+
+Form params(const char* op, size_t spatial, DimsView stride, DimsView padding, DimsView dilation,
+            int64_t groups) {
+  check(groups > 0, Code::invalid_argument, op, ": groups must be positive, got ", groups);
+  return {{per_dimension(op, "stride", stride, spatial, 1, 1),
+           per_dimension(op, "padding", padding, spatial, 0, 0),
+           per_dimension(op, "dilation", dilation, spatial, 1, 1), groups}};
+}
+
+bool are_whole(const Tensor& x, const Tensor& w, const Tensor& bias) {
+  return x.dtype() == Dtype::i64 && w.dtype() == Dtype::i64 &&
+         (!bias || bias.dtype() == Dtype::i64);
+}
+
+// Whole numbers as doubles, which hold those below 2^53; there is no kernel of their own.
+Tensor widened(const Tensor& t) { return t ? to_dtype(t, Dtype::f64) : t; }
+
+Tensor conv(const Op& op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
+            DimsView stride, DimsView padding, DimsView dilation, int64_t groups) {
+  if (are_whole(x, w, bias)) {
+    return to_dtype(
+        conv(op, spatial, widened(x), widened(w), widened(bias), stride, padding, dilation, groups),
+        Dtype::i64);
+  }
+  Form p = params(op, spatial, stride, padding, dilation, groups);
+  const Call c{op, {x, w, bias}};
+  const Operands o = with_batch(op, c[0], c[1], spatial);
+  p.channels_last = lays_channels_last(o.x, c[1]);
+  const Tensor y = forward(o.x, c[1], c[2], p);
+  return o.batched ? y : squeeze(y, Dims{0});
+}
+
+Tensor transposed(const Op& op, const Tensor& x, const Tensor& w, const Tensor& bias,
+                  DimsView output_padding, Form p) {
+  if (are_whole(x, w, bias)) {
+    const Tensor y = transposed(op, widened(x), widened(w), widened(bias), output_padding, p);
+    return to_dtype(y, Dtype::i64);
+  }
+  const size_t spatial = p.stride.size();
+  const Dims extra = per_dimension(op, "output_padding", output_padding, spatial, 0, 0);
+  const Call c{op, {x, w, bias}};
+  const Operands o = with_batch(op, c[0], c[1], spatial);
+  check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", ShapeText{w.sizes()},
+        " expects input with ", w.size(0), " channels, got ", x);
+  p.channels_last = lays_channels_last(o.x, c[1]);
+  Dims sizes{o.x.size(0), w.size(1) * p.groups};
+  for (size_t d = 0; d < spatial; ++d) {
+    sizes.push_back((o.x.sizes()[d + 2] - 1) * p.stride[d] - 2 * p.padding[d] +
+                    p.dilation[d] * (w.sizes()[d + 2] - 1) + extra[d] + 1);
+    check(extra[d] < std::max(p.stride[d], p.dilation[d]), Code::invalid_argument, op,
+          ": output padding must be smaller than either stride or dilation");
+  }
+  const Tensor y = data_gradient(o.x, c[1], c[2], sizes, p);
+  return o.batched ? y : squeeze(y, Dims{0});
+}
+
+}  // namespace
+
+Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+              DimsView padding, DimsView dilation, int64_t groups) {
+  return conv(op::conv1d, 1, x, w, bias, stride, padding, dilation, groups);
+}
+
+Tensor conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+              DimsView padding, DimsView dilation, int64_t groups) {
+  return conv(op::conv2d, 2, x, w, bias, stride, padding, dilation, groups);
+}
+
+Tensor conv3d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+              DimsView padding, DimsView dilation, int64_t groups) {
+  return conv(op::conv3d, 3, x, w, bias, stride, padding, dilation, groups);
+}
+
+Tensor conv_transpose1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+                        DimsView padding, DimsView output_padding, int64_t groups,
+                        DimsView dilation) {
+  return transposed(op::conv_transpose1d, x, w, bias, output_padding,
+                    params(op::conv_transpose1d, 1, stride, padding, dilation, groups));
+}
+
+Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+                        DimsView padding, DimsView output_padding, int64_t groups,
+                        DimsView dilation) {
+  return transposed(op::conv_transpose2d, x, w, bias, output_padding,
+                    params(op::conv_transpose2d, 2, stride, padding, dilation, groups));
+}
+
+Tensor conv_transpose3d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+                        DimsView padding, DimsView output_padding, int64_t groups,
+                        DimsView dilation) {
+  return transposed(op::conv_transpose3d, x, w, bias, output_padding,
+                    params(op::conv_transpose3d, 3, stride, padding, dilation, groups));
+}
+
+}  // namespace flambeau::ops

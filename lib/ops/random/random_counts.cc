@@ -1,0 +1,90 @@
+// Gamma, Poisson and binomial variables with parameters per element. Only gamma's follow their
+// parameter smoothly; how is a kernel of its own, which nobody differentiates again.
+#include "kernels/random/random_counts.h"
+
+#include "base/error.h"
+#include "graph/generator.h"
+#include "ops/elementwise/special.h"
+#include "ops/formula.h"
+#include "ops/read.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+constexpr Op kStandardGammaGradOp{"standard_gamma_grad"};
+
+RandomState drawn_state(const char* op, Generator* given, Device device) {
+  check(!given || given->device.type == device.type, Code::device_mismatch, op, ": expected a '",
+        to_string(device), "' generator, but found one for '",
+        given ? to_string(given->device) : "", "'");
+  const Generator::State s = (given ? *given : default_generator(device)).next();
+  return {s.seed, s.offset};
+}
+
+void check_floating(const char* op, const Tensor& x) {
+  check(is_floating(x.dtype()), Code::dtype, "\"", op, "\" not implemented for '",
+        name_of(x.dtype()), "'");
+}
+
+Tensor plain(const Tensor& x) { return contiguous(detach(x)); }
+
+template <Name N> struct CountBackward {
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? zeros_as(dy) : Tensor(), wanted(1) ? zeros_as(dy) : Tensor()};
+  }
+};
+
+Tensor gamma_slope(const Tensor& alpha, const Tensor& x) {
+  Call c{kStandardGammaGradOp, {alpha, x}};
+  return c.no_gradient(c.map(kGammaSlope, {c[0], c[1]}));
+}
+
+struct GammaBackward {
+  Saved alpha, y;
+  static constexpr auto name = "StandardGammaBackward0";
+  Tensors operator()(const Tensor& dy) const { return {mul(dy, gamma_slope(alpha, y))}; }
+};
+
+}  // namespace
+
+Tensor standard_gamma(const Tensor& alpha, Generator* g) {
+  check_floating(op::standard_gamma, alpha);
+  Call c{op::standard_gamma, {alpha}};
+  Tensor y = flambeau::empty(alpha.sizes(), alpha.dtype(), alpha.device());
+  const RandomState state = drawn_state(op::standard_gamma, g, alpha.device());
+  run_variable(op::standard_gamma, kGamma, y, state, plain(alpha), {});
+  GammaBackward gradient{c.save(alpha), c.save_output(y)};
+  return c.track(std::move(y), std::move(gradient));
+}
+
+Tensor poisson(const Tensor& mean, Generator* g) {
+  check_floating(op::poisson, mean);
+  if (mean.device().is_cpu() && mean.numel() > 0) {
+    const GradMode off(false);
+    check(is_true(all(ge(detach(mean), num(0.0)))), Code::invalid_argument,
+          "invalid Poisson rate, expected rate to be non-negative; in ", mean);
+  }
+  Call c{op::poisson, {mean}};
+  Tensor y = flambeau::empty(mean.sizes(), mean.dtype(), mean.device());
+  run_variable(op::poisson, kPoisson, y, drawn_state(op::poisson, g, mean.device()), plain(mean),
+               {});
+  return c.track(std::move(y), CountBackward<"PoissonBackward0">{});
+}
+
+Tensor binomial(const Tensor& count, const Tensor& prob, Generator* g) {
+  check_floating(op::binomial, count);
+  check(count.dtype() == prob.dtype(), Code::dtype,
+        "binomial only supports floating-point dtypes for prob, the same as count's, got: ",
+        name_of(prob.dtype()), " and ", name_of(count.dtype()));
+  Call c{op::binomial, {count, prob}, Devices::exact};
+  const Dims sizes = broadcast_shapes(count.sizes(), prob.sizes());
+  Tensor y = flambeau::empty(sizes, count.dtype(), count.device());
+  const RandomState state = drawn_state(op::binomial, g, count.device());
+  run_variable(op::binomial, kBinomial, y, state, plain(expand(detach(count), sizes)),
+               plain(expand(detach(prob), sizes)));
+  return c.track(std::move(y), CountBackward<"BinomialBackward0">{});
+}
+
+}  // namespace flambeau::ops
