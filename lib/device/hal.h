@@ -9,6 +9,7 @@
 #include <string>
 
 #include "device/devices.h"
+#include "device/matmul.h"
 #include "device/runtime.h"
 
 namespace flambeau::hal {
@@ -99,6 +100,11 @@ struct Table {
   std::string (*error_text)(
       int device);  // of this thread's last failed call, or of the sticky error
   KernelColumn (*kernel_column)(int device);
+
+  // Vendors' libraries: optional entries, null where a provider has none, so that code above it
+  // does not ask what was compiled in. False: the library does not take the operands as they lie.
+  // Throws Error(library missing) where it cannot be opened.
+  bool (*matmul)(Stream stream, const Matmul& problem);
 };
 
 const Table& cpu_table();

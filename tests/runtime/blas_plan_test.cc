@@ -17,7 +17,7 @@ double at(const void* data, const ColumnMatrix& m, int64_t b, int64_t row, int64
   return static_cast<const double*>(data)[b * m.batch + row + col * m.ld];
 }
 
-void run(const BlasPlan& p, const BlasMatmul& problem) {
+void run(const BlasPlan& p, const hal::Matmul& problem) {
   for (int64_t b = 0; b < problem.batches; ++b)
     for (int64_t i = 0; i < p.out.rows; ++i)
       for (int64_t j = 0; j < p.out.cols; ++j) {
@@ -33,7 +33,7 @@ void run(const BlasPlan& p, const BlasMatmul& problem) {
 
 struct Matrix {
   std::vector<double> values;
-  BlasMatmul::Operand operand;
+  hal::Matmul::Operand operand;
 };
 
 Matrix matrix(int64_t batches, int64_t rows, int64_t cols, bool flipped, double seed) {
@@ -54,7 +54,7 @@ void check_case(int64_t m, int64_t n, int64_t k, int flips, Addend addend) {
   const int64_t batches = 2;
   Matrix a = matrix(batches, m, k, flips & 1, 1), b = matrix(batches, k, n, flips & 2, 2);
   Matrix out = matrix(batches, m, n, flips & 4, 0), c = matrix(batches, m, n, flips & 4, 3);
-  BlasMatmul p{Dtype::f64, m, n, k, batches, out.operand, a.operand, b.operand, {}, 2, 1, false};
+  hal::Matmul p{Dtype::f64, m, n, k, batches, out.operand, a.operand, b.operand, {}, 2, 1, false};
   if (addend == Addend::matrix) p.c = c.operand, p.beta = 3;
   if (addend == Addend::bias) p.c = {c.values.data(), 0, 1, 0};
   const auto plan = plan_of(p);
@@ -86,7 +86,7 @@ TEST(BlasPlan, EveryLayoutGivesTheProduct) {
 
 TEST(BlasPlan, RefusesWhatNeedsCopies) {
   double x[64] = {};
-  BlasMatmul p{Dtype::f64, 2, 2, 2, 1, {x, 2, 1, 0}, {x, 2, 1, 0}, {x, 2, 1, 0}, {}, 1, 1, false};
+  hal::Matmul p{Dtype::f64, 2, 2, 2, 1, {x, 2, 1, 0}, {x, 2, 1, 0}, {x, 2, 1, 0}, {}, 1, 1, false};
   EXPECT_TRUE(blas_takes(p));
   p.a = {x, 4, 2, 0};  // no unit stride
   EXPECT_FALSE(blas_takes(p));

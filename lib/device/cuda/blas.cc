@@ -71,7 +71,7 @@ struct Descriptors {
   Owned<lt::Layout> first{f.layout_destroy}, second{f.layout_destroy}, c{f.layout_destroy},
       out{f.layout_destroy};
 
-  Descriptors(const BlasPlan& plan, const BlasMatmul& p, const Types& types) {
+  Descriptors(const BlasPlan& plan, const hal::Matmul& p, const Types& types) {
     ok(f.desc_create(desc.out(), types.compute, types.scale), "creating a product");
     set(lt::kTransA, int32_t(plan.first.transposed));
     set(lt::kTransB, int32_t(plan.second.transposed));
@@ -107,7 +107,7 @@ int64_t alignment(const void* p) {
   return address == 0 ? 16 : int64_t(std::min<uintptr_t>(address & -address, 256));
 }
 
-Key key_of(const BlasPlan& plan, const BlasMatmul& p, const Types& types, int device) {
+Key key_of(const BlasPlan& plan, const hal::Matmul& p, const Types& types, int device) {
   Key key{};
   size_t i = 0;
   for (const ColumnMatrix* m : {&plan.first, &plan.second, &plan.out, &plan.c})
@@ -186,9 +186,9 @@ union Scalar {
 
 }  // namespace
 
-bool blas_takes(const BlasMatmul& problem) { return plan_of(problem).has_value(); }
+bool blas_takes(const hal::Matmul& problem) { return plan_of(problem).has_value(); }
 
-void blas_matmul(Stream s, const BlasMatmul& p) {
+void blas_matmul(Stream s, const hal::Matmul& p) {
   const std::optional<BlasPlan> plan = plan_of(p);
   check(plan.has_value(), Code::internal, "a product that cuBLASLt does not take was given to it");
   const DeviceGuard guard(s.device.index);

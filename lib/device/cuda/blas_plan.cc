@@ -9,7 +9,7 @@
 namespace flambeau::cuda {
 namespace {
 
-using Operand = BlasMatmul::Operand;
+using Operand = hal::Matmul::Operand;
 
 Operand transposed(Operand o) {
   std::swap(o.row, o.col);
@@ -32,7 +32,7 @@ std::optional<ColumnMatrix> either(const Operand& o, int64_t rows, int64_t cols)
   return flipped;
 }
 
-bool fits(const BlasMatmul& p) {
+bool fits(const hal::Matmul& p) {
   constexpr int64_t most =
       std::numeric_limits<int32_t>::max();  // its dimensions are 32-bit in part
   const bool dtype = p.dtype == Dtype::f32 || p.dtype == Dtype::f64 || is_half(p.dtype);
@@ -42,9 +42,9 @@ bool fits(const BlasMatmul& p) {
 
 }  // namespace
 
-std::optional<BlasPlan> plan_of(const BlasMatmul& problem) {
+std::optional<BlasPlan> plan_of(const hal::Matmul& problem) {
   if (!fits(problem)) return std::nullopt;
-  BlasMatmul p = problem;
+  hal::Matmul p = problem;
   if (!row_major(p.out, p.m, p.n)) {  // out^T = b^T @ a^T
     std::swap(p.m, p.n);
     std::swap(p.a, p.b);

@@ -23,6 +23,6 @@ struct BlasPlan {
   bool has_c = false;
 };
 
-std::optional<BlasPlan> plan_of(const BlasMatmul& problem);  // nullopt: cuBLASLt does not take it
+std::optional<BlasPlan> plan_of(const hal::Matmul& problem);  // nullopt: cuBLASLt does not take it
 
 }  // namespace flambeau::cuda

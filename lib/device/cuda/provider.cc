@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "device/cuda/availability.h"
+#include "device/cuda/blas.h"
 #include "device/cuda/status.h"
 
 namespace flambeau::cuda {
@@ -240,6 +241,11 @@ hal::Table make_table() {
   t.sticky_error = sticky_error;
   t.error_text = [](int) { return last_text(); };
   t.kernel_column = [](int) { return KernelColumn::cuda; };
+  t.matmul = [](Stream stream, const hal::Matmul& problem) {
+    const bool takes = blas_takes(problem);
+    if (takes) blas_matmul(stream, problem);
+    return takes;
+  };
   return t;
 }
 

@@ -3,9 +3,7 @@
 
 #include "base/error.h"
 #include "kernels/access.h"
-#if defined(FLAM_HAVE_CUDA)
-#include "device/cuda/blas.h"
-#endif
+#include "device/call.h"
 
 namespace flambeau {
 
@@ -122,37 +120,31 @@ void fold_rows(GemmArgs& g) {
   }
 }
 
-#if defined(FLAM_HAVE_CUDA)
-// By cuBLASLt, where it takes the operands as they lie.
-bool launch_blas(const GemmArgs& g, const Tensor& out) {
-  if (kernel_column(out.device()) != KernelColumn::cuda || g.batch_ndim > 1) return false;
+// By the vendor's library, where there is one that takes the operands as they lie.
+bool launch_library(const GemmArgs& g, const Tensor& out) {
+  const auto matmul = hal::table_of(out.device()).matmul;
+  if (!matmul || g.batch_ndim > 1) return false;
   auto operand = [&](const GemmOperand& o) {
-    return cuda::BlasMatmul::Operand{o.data, o.row, o.col, g.batch_ndim ? o.batch[0] : 0};
+    return hal::Matmul::Operand{o.data, o.row, o.col, g.batch_ndim ? o.batch[0] : 0};
   };
-  const bool relu = g.activation == Activation::relu;
-  const cuda::BlasMatmul problem{out.dtype(),
-                                 g.m,
-                                 g.n,
-                                 g.k,
-                                 g.batches,
-                                 operand(g.out),
-                                 operand(g.a),
-                                 operand(g.b),
-                                 g.c.data ? operand(g.c) : cuda::BlasMatmul::Operand{},
-                                 g.alpha,
-                                 g.c.data ? g.beta : 0,
-                                 relu};
-  if (!cuda::blas_takes(problem)) return false;
-  cuda::blas_matmul(current_stream(out.device()), problem);
-  return true;
+  return matmul(current_stream(out.device()),
+                {.dtype = out.dtype(),
+                 .m = g.m,
+                 .n = g.n,
+                 .k = g.k,
+                 .batches = g.batches,
+                 .out = operand(g.out),
+                 .a = operand(g.a),
+                 .b = operand(g.b),
+                 .c = g.c.data ? operand(g.c) : hal::Matmul::Operand{},
+                 .alpha = g.alpha,
+                 .beta = g.c.data ? g.beta : 0,
+                 .relu = g.activation == Activation::relu});
 }
-#endif
 
 void launch_gemm(const char* op, KernelFn fn, const GemmArgs& g, Tensors4 t) {
   if (t[0]->device().is_cpu()) return fn(nullptr, &g);
-#if defined(FLAM_HAVE_CUDA)
-  if (launch_blas(g, *t[0])) return;
-#endif
+  if (launch_library(g, *t[0])) return;
   launch_kernel(op, fn, t[0]->device(), g,
                 {writes(*t[0]), reads(*t[1]), reads(*t[2]), t[3] ? reads(*t[3]) : Access{}});
 }

@@ -52,17 +52,13 @@ struct GeluSlope {
 FLAM_MAP(kGelu, Gelu, FloatTypes);
 FLAM_MAP(kGeluSlope, GeluSlope, FloatTypes);
 
-template <class V> FLAM_FN V gelu_inner(V x) {
-  return V(0.79788456080286535588) * (x + V(0.044715) * x * x * x);
-}
 struct GeluTanh {
   template <class V> FLAM_FN V operator()(V x) const { return gelu_tanh(x); }
 };
 struct GeluTanhSlope {
   template <class V> FLAM_FN V operator()(V dy, V x) const {
-    const V s = sigmoid(V(2) * gelu_inner(x));
-    const V inner_slope = V(0.79788456080286535588) * (V(1) + V(3 * 0.044715) * x * x);
-    return dy * (s + V(2) * x * s * (V(1) - s) * inner_slope);
+    const V s = sigmoid(gelu_tanh_logit(x));
+    return dy * (s + x * s * (V(1) - s) * gelu_tanh_logit_slope(x));
   }
 };
 FLAM_MAP(kGeluTanh, GeluTanh, FloatTypes);

@@ -117,10 +117,6 @@ Tensor pow_number(Call& c, double e) {
 }  // namespace
 
 Tensor div(const Tensor& input, const Tensor& other, int32_t rounding_mode, Into into) {
-  check(rounding_mode >= FLAM_ROUNDING_UNSPECIFIED && rounding_mode <= FLAM_ROUNDING_FLOOR,
-        Code::invalid_argument,
-        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found ",
-        rounding_mode);
   if (rounding_mode == FLAM_ROUNDING_TRUNC)
     return rounded_quotient(op::div.to(into), kDivTrunc, input, other);
   if (rounding_mode == FLAM_ROUNDING_FLOOR)
