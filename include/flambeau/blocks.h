@@ -95,6 +95,10 @@ typedef struct flam_nn_rms_norm_options {
 /** Root mean square normalisation over the last dimensions, with the parameter `weight`.
  *
  * - `normalized_shape`: sizes of the dimensions to normalise over.
+ * - `eps`: added to the mean; default: machine epsilon of the dtype.
+ * - `affine`: whether there is a weight; default true (1).
+ * - `device`: of the parameters; default: the default device.
+ * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
  */

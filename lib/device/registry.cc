@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/thread_local.h"
 #include "device/call.h"
-#include "device/sim/config.h"
+#include "device/sim_config.h"
 
 namespace flambeau {
 namespace {

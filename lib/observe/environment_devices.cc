@@ -9,7 +9,7 @@
 #include "device/devices.h"
 #include "device/library.h"
 #include "device/runtime.h"
-#include "device/sim/config.h"
+#include "device/sim_config.h"
 #include "observe/environment.h"
 #if defined(FLAM_HAVE_CUDA)
 #include "device/cuda/blas_lt.h"

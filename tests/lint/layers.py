@@ -1,6 +1,6 @@
 """Who may include whom. The layers of lib/ stand in a row; a file sees its own layer and those
-before it, the feature layers (nn, optim, ...) do not see each other, and CUDA's headers stay with
-the code that nvcc compiles or that is built only with CUDA.
+before it, the feature layers (nn, optim, ...) do not see each other, no folders see each other in
+a circle, and CUDA's headers stay with the code that nvcc compiles or that is built only with CUDA.
 """
 
 from __future__ import annotations
@@ -31,8 +31,33 @@ def may_use_cuda(path: Path) -> bool:
     )
 
 
+def folder_of(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def circles(seen: dict[str, dict[str, str]]) -> list[str]:
+    """`seen`: per folder, the folders that it includes from, with the place of one include."""
+    faults, done, path = [], set(), []
+
+    def visit(folder: str) -> None:
+        path.append(folder)
+        for other in sorted(seen.get(folder, {})):
+            if other in path:
+                around = " -> ".join([*path[path.index(other) :], other])
+                faults.append(f"{seen[folder][other]}: folders include in a circle: {around}")
+            elif other not in done:
+                visit(other)
+        done.add(path.pop())
+
+    for folder in sorted(seen):
+        if folder not in done:
+            visit(folder)
+    return faults
+
+
 def check(root: Path, files: list[Path]) -> list[str]:
     faults = []
+    seen: dict[str, dict[str, str]] = {}
     for path in files:
         parts = path.parts
         if parts[0] != "lib" or path.suffix not in {".cc", ".h", ".cu"}:
@@ -49,7 +74,12 @@ def check(root: Path, files: list[Path]) -> list[str]:
             if quote == "<" and CUDA.match(name) and not may_use_cuda(path):
                 faults.append(f"{path}:{line}: <{name}> is for lib/device/cuda and nvcc's files")
             used = name.split("/")[0]
-            if quote == "<" or used not in FEATURES | set(ROW) or used == layer:
+            if quote == "<" or used not in FEATURES | set(ROW):
+                continue
+            own, other = folder_of(path.as_posix())[len("lib/") :], folder_of(name)
+            if own != other and not {"gen", "cuda"} & {own.split("/")[-1], other.split("/")[-1]}:
+                seen.setdefault(own, {})[other] = f"{path}:{line}"
+            if used == layer:
                 continue
             if rank(used) > rank(layer):
                 faults.append(
@@ -57,4 +87,4 @@ def check(root: Path, files: list[Path]) -> list[str]:
                 )
             elif rank(used) == rank(layer):
                 faults.append(f'{path}:{line}: {layer} and {used} do not see each other ("{name}")')
-    return faults
+    return faults + circles(seen)

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "device/sim/config.h"
+#include "device/sim_config.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -11,9 +11,9 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "device/sim/config.h"
 #include "device/sim/guard.h"
 #include "device/sim/key.h"
+#include "device/sim_config.h"
 
 namespace flambeau::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "device/sim/config.h"
+#include "device/sim_config.h"
 
 namespace flambeau::sim {
 

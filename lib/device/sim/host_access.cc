@@ -9,8 +9,8 @@
 #include <cstdio>
 
 #include "device/allocator.h"
-#include "device/sim/config.h"
 #include "device/sim/control.h"
+#include "device/sim_config.h"
 
 namespace flambeau::sim {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "device/sim/checker.h"
-#include "device/sim/config.h"
+#include "device/sim_config.h"
 
 namespace flambeau::sim {
 

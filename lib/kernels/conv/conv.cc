@@ -14,17 +14,12 @@ Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvPara
   check(space >= 1 && space <= kConvDims && w.dim() == x.dim(), Code::shape, op, "(", x, ", ", w,
         "): input is [n, c, ...] and weight [o, c / groups, ...] with 1 to 3 spatial dimensions");
   const size_t nd = size_t(space);
-  check(params.stride.size() == nd && params.padding.size() == nd && params.dilation.size() == nd,
-        Code::invalid_argument, op, ": stride, padding and dilation need ", nd, " values each");
   const int64_t groups = params.groups;
-  check(groups > 0 && x.sizes()[1] == w.sizes()[1] * groups && w.sizes()[0] % groups == 0,
-        Code::shape, op, "(", x, ", ", w, "): with groups ", groups, " the weight must be [o, ",
-        groups > 0 ? x.sizes()[1] / groups : 0, ", ...] with o a multiple of groups");
+  check(x.sizes()[1] == w.sizes()[1] * groups && w.sizes()[0] % groups == 0, Code::shape, op, "(",
+        x, ", ", w, "): with groups ", groups, " the weight must be [o, ", x.sizes()[1] / groups,
+        ", ...] with o a multiple of groups");
   Dims sizes{x.sizes()[0], w.sizes()[0]};
   for (size_t d = 0; d < nd; ++d) {
-    check(params.stride[d] > 0 && params.dilation[d] > 0 && params.padding[d] >= 0,
-          Code::invalid_argument, op,
-          ": stride and dilation must be positive and padding not negative");
     const int64_t kernel = params.dilation[d] * (w.sizes()[d + 2] - 1) + 1;
     const int64_t padded = x.sizes()[d + 2] + 2 * params.padding[d];
     check(w.sizes()[d + 2] > 0 && padded >= kernel, Code::shape, op, "(", x, ", ", w,
@@ -47,18 +42,10 @@ ConvOperand operand_of(const Tensor& t) {
 
 namespace {
 
-// `partial`: y may lack positions at the ends, as where a transposed convolution pads its result
-// by a stride or more.
+// y has the sizes of conv(x, w), or lacks positions at the ends, as where a transposed convolution
+// has output padding.
 ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
-                 const Tensor& bias, int64_t biased_channels, const ConvParams& params,
-                 bool partial = true) {
-  const Dims sizes = conv_sizes(op, x, w, params);
-  bool fits = y.sizes().size() == sizes.size();
-  for (size_t d = 0; fits && d < sizes.size(); ++d) {
-    fits = y.sizes()[d] == sizes[d] || (partial && d >= 2 && y.sizes()[d] < sizes[d]);
-  }
-  check(fits, Code::shape, op, "(", x, ", ", w, "): the convolution's result is ", ShapeText{sizes},
-        ", not ", ShapeText{y.sizes()});
+                 const Tensor& bias, int64_t biased_channels, const ConvParams& params) {
   check(x.dtype() == y.dtype() && w.dtype() == y.dtype() &&
             (!bias.defined() || bias.dtype() == y.dtype()),
         Code::dtype, op, ": ", x, ", ", w, ", ", bias, " and ", y, " must share one dtype");
@@ -94,7 +81,7 @@ ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor&
 
 void run_conv(const char* op, const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
               const ConvParams& params, Activation activation) {
-  ConvArgs g = args_of(op, y, x, w, bias, w.sizes()[0], params, false);
+  ConvArgs g = args_of(op, y, x, w, bias, w.sizes()[0], params);
   const KernelFn fn = kConv.find(op, y.device(), y.dtype());
   if (y.numel() == 0) return;
   g.activation = activation;

@@ -2,8 +2,8 @@
 #include "kernels/gemm/gemm.h"
 
 #include "base/error.h"
-#include "kernels/access.h"
 #include "device/call.h"
+#include "kernels/access.h"
 
 namespace flambeau {
 

@@ -232,7 +232,7 @@ void map_blocks(const MapArgs& a, const Dtype* types, int operands, MapLoop loop
     width = std::max(width, s.element->width);
   }
   if (blocks) l.block = kBlockBytes / width;
-  if (!loop && l.side[0].element == l.side[1].element && turns(a, width) &&
+  if (!loop && l.side[0].element == l.side[1].element && takes_transpose(a, width) &&
       l.side[0].element->bytes == width) {
     return turn(a, width);
   }

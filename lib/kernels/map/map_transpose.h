@@ -41,7 +41,8 @@ template <class T> struct Transpose {
   // Every plane of the two last dimensions.
   static void run(const MapArgs& a) {
     const int last = a.ndim - 1;
-    const int64_t height = a.size[last - 1], strips = (height + kTransposeRows - 1) / kTransposeRows;
+    const int64_t height = a.size[last - 1],
+                  strips = (height + kTransposeRows - 1) / kTransposeRows;
     const int64_t planes = a.numel / (height * a.size[last]);
     const int64_t grain = 16384 / (kTransposeRows * a.size[last]) + 1;
     parallel_for(planes * strips, grain, [&](int64_t unit, int64_t end) {
@@ -61,8 +62,8 @@ template <class T> struct Transpose {
   }
 };
 
-// Whether a copy of elements of this size turns large enough planes.
-inline bool turns(const MapArgs& a, int64_t bytes) {
+// Whether a copy of elements of this size transposes large enough planes.
+inline bool takes_transpose(const MapArgs& a, int64_t bytes) {
   const int last = a.ndim - 1;
   return a.ndim >= 2 && a.data[1] && a.stride[0][last] == bytes && a.stride[1][last] != bytes &&
          a.stride[1][last - 1] == bytes && a.size[last] >= 8 && a.size[last - 1] >= 8;

@@ -6,8 +6,8 @@
 
 #include "kernels/math.h"
 #include "kernels/random/philox.h"
-#include "kernels/report/report_device.h"
 #include "kernels/random/sin_2pi.h"
+#include "kernels/report/report_device.h"
 #if !defined(FLAM_DEVICE_SOURCE)
 #include "base/thread_pool.h"
 #endif

@@ -1,7 +1,7 @@
 // The maths of comparisons and of logic on truth values.
-#include "ops/elementwise/binary.h"
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/binary.h"
 
 namespace flambeau::FLAM_TARGET {
 

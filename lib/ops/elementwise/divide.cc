@@ -2,12 +2,12 @@
 // downwards, an integer divided by 0 is an error on the cpu, where it can be seen without waiting.
 #include "base/error.h"
 #include "flambeau/binary.h"
-#include "ops/elementwise/binary.h"
 #include "kernels/fold/fold.h"
+#include "ops/elementwise/binary.h"
 #include "ops/elementwise/pointwise.h"
 #include "ops/formula.h"
-#include "ops/reduce/reduced_shape.h"
 #include "ops/read.h"
+#include "ops/reduce/reduced_shape.h"
 
 namespace flambeau::ops {
 

@@ -2,10 +2,10 @@
 // they are rare, and a loop for each would be most of its code.
 #include "ops/elementwise/probability.h"
 
-#include "ops/elementwise/erfinv.h"
-#include "ops/elementwise/gamma.h"
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/erfinv.h"
+#include "ops/elementwise/gamma.h"
 
 namespace flambeau::FLAM_TARGET {
 

@@ -1,10 +1,10 @@
 // The maths of special functions: all are computed in double and rounded once.
 #include "ops/elementwise/special.h"
 
-#include "ops/elementwise/erfinv.h"
-#include "ops/elementwise/gamma.h"
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
+#include "ops/elementwise/erfinv.h"
+#include "ops/elementwise/gamma.h"
 
 namespace flambeau::FLAM_TARGET {
 

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "ops/nn/attention_tiles.h"
 #include "ops/formula.h"
+#include "ops/nn/attention_tiles.h"
 
 namespace flambeau::ops {
 

@@ -202,6 +202,8 @@ Tensor transposed(const Op& op, const Tensor& x, const Tensor& w, const Tensor& 
   const Operands o = with_batch(op, c[0], c[1], spatial);
   check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", ShapeText{w.sizes()},
         " expects input with ", w.size(0), " channels, got ", x);
+  check(w.size(0) % p.groups == 0, Code::shape, op, ": with groups ", p.groups,
+        " the weight's first size must be a multiple of them, got ", w);
   p.channels_last = lays_channels_last(o.x, c[1]);
   Dims sizes{o.x.size(0), w.size(1) * p.groups};
   for (size_t d = 0; d < spatial; ++d) {
@@ -209,6 +211,9 @@ Tensor transposed(const Op& op, const Tensor& x, const Tensor& w, const Tensor& 
                     p.dilation[d] * (w.sizes()[d + 2] - 1) + extra[d] + 1);
     check(extra[d] < std::max(p.stride[d], p.dilation[d]), Code::invalid_argument, op,
           ": output padding must be smaller than either stride or dilation");
+    check(o.x.sizes()[d + 2] > 0 && w.sizes()[d + 2] > 0 && sizes.back() > 0, Code::shape, op, "(",
+          x, ", ", w, "): the output would have ", sizes.back(), " elements in spatial dimension ",
+          d, "; take less padding, or a larger input or kernel");
   }
   const Tensor y = data_gradient(o.x, c[1], c[2], sizes, p);
   return o.batched ? y : squeeze(y, Dims{0});

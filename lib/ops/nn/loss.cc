@@ -1,8 +1,8 @@
 // Elementwise losses: one kernel forwards and a fold, one kernel backwards.
 #include "ops/nn/loss.h"
 
-#include "ops/read.h"
 #include "ops/nn/loss_reduction.h"
+#include "ops/read.h"
 
 namespace flambeau::ops {
 

@@ -1,8 +1,8 @@
 // Losses of margins and similarities, composed of elementwise ops.
 #include <cmath>
 
-#include "ops/read.h"
 #include "ops/nn/loss_reduction.h"
+#include "ops/read.h"
 
 namespace flambeau::ops {
 

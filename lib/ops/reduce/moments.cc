@@ -12,7 +12,8 @@ namespace flambeau::ops {
 namespace {
 
 // The gradient of the variance in every term: 2 / (n - correction) * (x - mean), times g.
-Tensor variance_slope(const Tensor& g, const Tensor& x, const ReducedShape& over, double correction) {
+Tensor variance_slope(const Tensor& g, const Tensor& x, const ReducedShape& over,
+                      double correction) {
   const double divisor = double(over.count) - correction;
   return mul(mul(g, num(2 / divisor)), sub(x, mean(x, over.dims, true)));
 }

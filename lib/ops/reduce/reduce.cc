@@ -3,8 +3,8 @@
 #include "flambeau/binary.h"
 #include "kernels/fold/fold.h"
 #include "ops/formula.h"
-#include "ops/reduce/reduced_shape.h"
 #include "ops/read.h"
+#include "ops/reduce/reduced_shape.h"
 
 namespace flambeau::ops {
 

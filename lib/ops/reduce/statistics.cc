@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "ops/formula.h"
 #include "ops/ops.h"
-#include "ops/reduce/reduced_shape.h"
 #include "ops/read.h"
+#include "ops/reduce/reduced_shape.h"
 
 namespace flambeau::ops {
 

@@ -1,6 +1,6 @@
 // Parsing of FLAMBEAU_SIM. A malformed value gives no devices and says why: it must not pass for
 // another set-up.
-#include "device/sim/config.h"
+#include "device/sim_config.h"
 
 #include <charconv>
 #include <cstdlib>
