@@ -85,6 +85,18 @@ def test_in_place_and_out_forms_keep_their_dtype(torch, lower):
     assert y.tolist() == [[4.0, 4.0], [4.0, 4.0]]
 
 
+def test_what_an_in_place_form_is_made_of_is_not_cast_either(torch, lower):
+    device, dtype = lower
+    a, b = torch.randn(3, 4, device=device), torch.randn(4, device=device)
+    zeros, square = torch.zeros(3, device=device), torch.zeros(4, 4, device=device)
+    want = torch.addmv(zeros, a, b), torch.addbmm(square, a[None].mT, a[None])
+    with torch.autocast(device):
+        written = torch.addmv(zeros, a, b, out=torch.empty(3, device=device))
+        got = zeros.addmv_(a, b), square.addbmm_(a[None].mT, a[None])
+        assert torch.mm(a, a.mT).dtype == dtype  # autocast goes on
+    assert all(torch.equal(g, w) for g, w in zip((*got, written), (*want, want[0]), strict=True))
+
+
 def test_backward_runs_in_the_dtypes_of_forward(torch, lower):
     device, dtype = lower
     layer = torch.nn.Linear(4, 2).to(device)
