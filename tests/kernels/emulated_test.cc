@@ -17,7 +17,7 @@
 #include "kernels/optimizer/optimizer.h"
 #include "kernels/random/random.h"
 #include "kernels/report/report.h"
-#include "kernels/row/row.h"
+#include "ops/nn/rows.h"
 #include "tensors.h"
 #include "tests/harness/cuda_on_cpu/grid.h"
 

@@ -1,6 +1,6 @@
 // Row kernels against float64: values, any dimension, strided rows, labels out of range, thread
 // counts.
-#include "kernels/row/row.h"
+#include "ops/nn/rows.h"
 
 #include <gtest/gtest.h>
 

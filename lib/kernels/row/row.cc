@@ -10,12 +10,6 @@
 
 namespace flambeau {
 
-constinit Kernel kSoftmax{"softmax"}, kLogSoftmax{"log_softmax"};
-constinit Kernel kSoftmaxBackward{"softmax"}, kLogSoftmaxBackward{"log_softmax"};
-constinit Kernel kLayerNorm{"layer_norm"}, kLayerNormBackward{"layer_norm"};
-constinit Kernel kRmsNorm{"rms_norm"}, kRmsNormBackward{"rms_norm"};
-constinit Kernel kCrossEntropy{"cross_entropy"}, kCrossEntropyBackward{"cross_entropy"};
-
 namespace {
 
 Tensor moved_last(const Tensor& t, int64_t dim) {

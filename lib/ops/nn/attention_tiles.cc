@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "kernels/gemm/gemm.h"
-#include "kernels/row/row.h"
 #include "ops/formula.h"
+#include "ops/nn/rows.h"
 
 namespace flambeau::ops {
 

@@ -1,7 +1,7 @@
 // Cross entropy of classes. Class indices take one fused row kernel each way, which keeps one
 // number per row; probabilities are ops on the logarithm of the softmax.
-#include "kernels/row/row.h"
 #include "ops/nn/loss_reduction.h"
+#include "ops/nn/rows.h"
 #include "ops/read.h"
 
 namespace flambeau::ops {

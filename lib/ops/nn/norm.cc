@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "kernels/fold/fold.h"
-#include "kernels/row/row.h"
 #include "ops/formula.h"
 #include "ops/nn/normalized.h"
+#include "ops/nn/rows.h"
 
 namespace flambeau::ops {
 

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "base/error.h"
-#include "kernels/row/row.h"
 #include "ops/formula.h"
 #include "ops/nn/normalized.h"
+#include "ops/nn/rows.h"
 
 namespace flambeau::ops {
 

@@ -1,7 +1,7 @@
 // Softmax and its logarithm along one dimension.
 #include "base/error.h"
-#include "kernels/row/row.h"
 #include "ops/formula.h"
+#include "ops/nn/rows.h"
 
 namespace flambeau::ops {
 

@@ -1,6 +1,8 @@
 // Softmax, norms over rows and the fused cross entropy. Exponentials are taken from the row's
 // greatest element down, so they never overflow; distances from the mean are formed before they are
 // squared.
+#include "ops/nn/rows.h"
+
 #include "kernels/math.h"
 #include "kernels/row/row_loop.h"
 

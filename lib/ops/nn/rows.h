@@ -1,0 +1,32 @@
+// Softmax, norms over rows and the fused cross entropy as kernels over rows (kernels/row/row.h):
+// their operands in order, and their parameters in braces.
+//
+//   kSoftmax               {out_row(y), row(x)}, {1: rows of -infinity become 0}
+//   kSoftmaxBackward       {out_row(dx), row(dy), row(y)}; both also of the logarithm
+//   kLayerNorm             {out_row(y), out_each(mean), out_each(rstd), row(x), shared(w),
+//                          shared(b)}, {eps}; x as [rows, n]; w and b may be undefined
+//   kLayerNormBackward     {out_row(dx), out_row(hat), row(dy), row(x), each(mean), each(rstd),
+//                          shared(w)}; hat (may be undefined; dtype of x) is
+//                          dy * (x - mean) * rstd: its sum over rows is the weight's gradient
+//   kRmsNorm, its Backward alike, without mean and b
+//   kCrossEntropy          {out_each(loss), out_each(lse), out_each(share), row(x), each(target),
+//                          shared(weight), shared(total)}, {ignore_index, smoothing}; share: what
+//                          the row counts in a mean (its class's weight, 1 without; 0 where
+//                          ignored)
+//   kCrossEntropyBackward  {out_row(dx), each(g), row(x), each(target), each(lse), shared(weight),
+//                          shared(total)}, and the same parameters
+//
+// target is int64; weight has the compute dtype; total is the 0-d f64 sum of weights, wanted only
+// with smoothing and weights.
+#pragma once
+#include "kernels/row/row.h"
+
+namespace flambeau {
+
+inline constinit Kernel kSoftmax{"softmax"}, kLogSoftmax{"log_softmax"};
+inline constinit Kernel kSoftmaxBackward{"softmax"}, kLogSoftmaxBackward{"log_softmax"};
+inline constinit Kernel kLayerNorm{"layer_norm"}, kLayerNormBackward{"layer_norm"};
+inline constinit Kernel kRmsNorm{"rms_norm"}, kRmsNormBackward{"rms_norm"};
+inline constinit Kernel kCrossEntropy{"cross_entropy"}, kCrossEntropyBackward{"cross_entropy"};
+
+}  // namespace flambeau
