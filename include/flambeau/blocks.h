@@ -84,7 +84,7 @@ FLAM_API flam_module *flam_nn_layer_norm(
 /** Options of `flam_nn_rms_norm`. */
 typedef struct flam_nn_rms_norm_options {
   size_t struct_size; /**< sizeof(flam_nn_rms_norm_options) */
-  /** added to the mean; default: the distance from 1 to the next number */
+  /** added to the mean; default: machine epsilon */
   const double *eps FLAM_DEFAULT(NULL);
   flam_bool affine FLAM_DEFAULT(1); /**< whether there is a weight; default true (1) */
   /** of the parameters; default: the default dtype */
@@ -95,10 +95,6 @@ typedef struct flam_nn_rms_norm_options {
 /** Root mean square normalisation over the last dimensions, with the parameter `weight`.
  *
  * - `normalized_shape`: sizes of the dimensions to normalise over.
- * - `eps`: added to the mean; default: machine epsilon of the dtype.
- * - `affine`: whether there is a weight; default true (1).
- * - `device`: of the parameters; default: the default device.
- * - `dtype`: of the parameters; default: the default dtype.
  * - returns: the module.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
  */

@@ -2571,10 +2571,6 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_svdvals_out(con
 /** `flam_linalg_pinv` into an existing tensor.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `atol`: values up to it count as 0; default 0.
- * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
- *   else the greater of m and n times machine epsilon.
- * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
  * - `out`: the destination; resized where its shape differs.
  * - `options`: those of `flam_linalg_pinv`.
  * - returns: `out` itself, without another count.
@@ -2586,10 +2582,6 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_pinv_out(const 
 /** `flam_linalg_matrix_rank` into an existing tensor.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `atol`: values up to it count as 0; default 0.
- * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
- *   else the greater of m and n times machine epsilon.
- * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
  * - `out`: the destination; resized where its shape differs.
  * - `options`: those of `flam_linalg_matrix_rank`.
  * - returns: `out` itself, without another count.

@@ -298,7 +298,7 @@ typedef struct flam_linalg_tolerance_options {
   size_t struct_size; /**< sizeof(flam_linalg_tolerance_options) */
   const double *atol FLAM_DEFAULT(NULL); /**< values up to it count as 0; default 0 */
   /** values up to it times the greatest count as 0; default 0 where `atol` is above 0, else the
-   *  greater of m and n times the distance from 1 to the next number */
+   *  greater of m and n times machine epsilon */
   const double *rtol FLAM_DEFAULT(NULL);
   /** whether `A` is taken for symmetric and its lower triangle read; default false */
   flam_bool hermitian FLAM_DEFAULT(0);
@@ -307,10 +307,6 @@ typedef struct flam_linalg_tolerance_options {
 /** Moore and Penrose's inverse.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `atol`: values up to it count as 0; default 0.
- * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
- *   else the greater of m and n times machine epsilon.
- * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
  * - returns: [..., n, m].
  * - errors: as `flam_linalg_svd`.
  * - source: of the gradient: Golub and Pereyra, 1973, SIAM J. Numer. Anal. 10.
@@ -323,10 +319,6 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_pinv(
 /** Number of singular values that are not 0.
  *
  * - `A`: [..., m, n], f32 or f64.
- * - `atol`: values up to it count as 0; default 0.
- * - `rtol`: values up to it times the greatest count as 0; default 0 where `atol` is above 0,
- *   else the greater of m and n times machine epsilon.
- * - `hermitian`: whether `A` is taken for symmetric and its lower triangle read; default false.
  * - returns: [...] int64.
  * - errors: as `flam_linalg_svd`.
  */
@@ -351,10 +343,6 @@ typedef struct flam_linalg_lstsq_options {
  * - `A`: [..., m, n], f32 or f64.
  * - `B`: [..., m, k], or [..., m] as one column per matrix of `A`, dtype of `A`; leading sizes
  *   broadcast.
- * - `rcond`: values up to it times the greatest count as 0; default: the greater of m and n times
- *   machine epsilon.
- * - `driver`: "gelsy" (default on the cpu; by orthogonal factors), "gels" (the same, default
- *   elsewhere; `A` has full rank), "gelsd" or "gelss" (by singular values).
  * - `out_solution`: [..., n, k].
  * - `out_residuals`: [..., k]: sums of squares where m > n, all ranks are n and the driver is not
  *   "gelsy", else [0].

@@ -114,8 +114,8 @@ FLAM_API flam_tensor *flam_instance_norm(
  * - `input`: [..., shape of `normalized_shape`], floating point.
  * - `normalized_shape`: the sizes of the dimensions to normalise over.
  * - `weight`: [normalized_shape]; default none, for 1.
- * - `eps`: added to the mean; default: machine epsilon of the dtype
- *   that it is computed in.
+ * - `eps`: added to the mean; default: machine epsilon of the computing
+ *   dtype.
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
  * - source: Zhang and Sennrich, 2019, arXiv 1910.07467.

@@ -1,11 +1,11 @@
 // Activations. Each gradient is one kernel, and the same as ops where it is differentiated again.
 #include "ops/elementwise/activation.h"
-#include "flambeau/activation.h"
-#include "flambeau/binary.h"
 
 #include <cmath>
 
 #include "base/error.h"
+#include "flambeau/activation.h"
+#include "flambeau/binary.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
