@@ -34,7 +34,8 @@ class Method:
         self.needed = [a for a in self.arguments if a.default is None]
         chosen = [a for a in self.arguments if a.default is not None and is_option(a.param)]
         self.extra = [a for a in self.arguments if a.default is not None and not is_option(a.param)]
-        self.options = rust.options_path(f) if f.options or len(chosen) >= IN_PLACE else None
+        grouped = chosen and (f.options or len(chosen) >= IN_PLACE)
+        self.options = rust.options_path(f) if grouped else None
         self.fields = [field(a) for a in chosen] if self.options else []
         self.extra += [] if self.options else chosen
         self.chains = self.receiver is not None and f.result.get("operand") == self.receiver.name

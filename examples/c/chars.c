@@ -211,11 +211,13 @@ static flam_tensor *next_logits(flam_module *model, flam_tensor *codes, flam_ten
   flam_tensor *output = NULL, *before[2];
   const flam_tensor_list *params = flam_module_parameters(flam_module_child(model, "lstm"));
   flam_tensor *vectors = flam_module_call(flam_module_child(model, "embedding"), codes);
-  flam_rnn_options how = FLAM_RNN_OPTIONS_INIT;
+  flam_lstm_options how = FLAM_LSTM_OPTIONS_INIT;
+  how.hx = before;
+  how.n_hx = 2;
   how.num_layers = LAYERS;
   how.batch_first = 1;
   before[0] = state[0], before[1] = state[1];
-  flam_lstm(vectors, before, 2, FLAM_LIST(params), NULL, &output, &state[0], &state[1], &how);
+  flam_lstm(vectors, FLAM_LIST(params), NULL, &output, &state[0], &state[1], &how);
   output = flam_narrow(output, 1, flam_tensor_size(output, 1) - 1, 1);
   return flam_reshape(flam_module_call(flam_module_child(model, "head"), output), &words, 1);
 }

@@ -798,34 +798,25 @@ struct flam_api_table {
   flam_tensor *(*nextafter_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*nextafter_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_status (*frexp)(const flam_tensor *, flam_tensor **, flam_tensor **);
-  flam_status (*sgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, double, const flam_sgd_step_options *);
-  flam_status (*adam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, double, const flam_adam_step_options *);
-  flam_status (*rmsprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
-      flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t,
-      flam_tensor *const *, size_t, double, const flam_rmsprop_step_options *);
-  flam_status (*adagrad_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
-      flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
-      flam_adagrad_step_options *);
-  flam_status (*adadelta_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t,
-      flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t,
-      double, const flam_adadelta_step_options *);
-  flam_status (*adamax_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
-      flam_adamax_step_options *);
-  flam_status (*nadam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, double, const flam_nadam_step_options *);
-  flam_status (*radam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
-      flam_radam_step_options *);
-  flam_status (*asgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, double, const flam_asgd_step_options *);
-  flam_status (*rprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, flam_tensor
-      *const *, size_t, flam_tensor *const *, size_t, flam_tensor *const *, size_t, const
+  flam_status (*sgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_sgd_step_options *);
+  flam_status (*adam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_adam_step_options *);
+  flam_status (*rmsprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_rmsprop_step_options *);
+  flam_status (*adagrad_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_adagrad_step_options *);
+  flam_status (*adadelta_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_adadelta_step_options *);
+  flam_status (*adamax_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_adamax_step_options *);
+  flam_status (*nadam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_nadam_step_options *);
+  flam_status (*radam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_radam_step_options *);
+  flam_status (*asgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_asgd_step_options *);
+  flam_status (*rprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, const
       flam_rprop_step_options *);
   flam_tensor *(*clip_grad_norm_)(flam_tensor *const *, size_t, double, const
       flam_clip_grad_norm_options *);
@@ -1141,9 +1132,8 @@ struct flam_api_table {
   flam_tensor *(*alpha_dropout_)(flam_tensor *, const flam_dropout_options *);
   flam_tensor *(*feature_alpha_dropout)(const flam_tensor *, const flam_dropout_options *);
   flam_tensor *(*feature_alpha_dropout_)(flam_tensor *, const flam_dropout_options *);
-  flam_status (*lstm)(const flam_tensor *, flam_tensor *const *, size_t, flam_tensor *const *,
-      size_t, const flam_tensor *, flam_tensor **, flam_tensor **, flam_tensor **, const
-      flam_rnn_options *);
+  flam_status (*lstm)(const flam_tensor *, flam_tensor *const *, size_t, const flam_tensor *,
+      flam_tensor **, flam_tensor **, flam_tensor **, const flam_lstm_options *);
   flam_status (*gru)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t, const
       flam_tensor *, flam_tensor **, flam_tensor **, const flam_rnn_options *);
   flam_status (*rnn_tanh)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t,
@@ -1151,14 +1141,13 @@ struct flam_api_table {
   flam_status (*rnn_relu)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t,
       const flam_tensor *, flam_tensor **, flam_tensor **, const flam_rnn_options *);
   flam_status (*lstm_cell)(const flam_tensor *, flam_tensor *const *, size_t, const flam_tensor *,
-      const flam_tensor *, const flam_tensor *, const flam_tensor *, flam_tensor **, flam_tensor
-      **);
+      const flam_tensor *, flam_tensor **, flam_tensor **, const flam_cell_options *);
   flam_tensor *(*gru_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, const flam_tensor *, const flam_tensor *);
+      flam_tensor *, const flam_cell_options *);
   flam_tensor *(*rnn_tanh_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, const flam_tensor *, const flam_tensor *);
+      flam_tensor *, const flam_cell_options *);
   flam_tensor *(*rnn_relu_cell)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, const flam_tensor *, const flam_tensor *);
+      flam_tensor *, const flam_cell_options *);
   flam_tensor *(*sum)(const flam_tensor *, const flam_reduce_options *);
   flam_tensor *(*sum_out)(const flam_tensor *, flam_tensor *, const flam_reduce_options *);
   flam_tensor *(*nansum)(const flam_tensor *, const flam_reduce_options *);

@@ -27,9 +27,12 @@ typedef struct flam_closure {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/** Options of `flam_sgd_step`. */
+/** State and options of `flam_sgd_step`. */
 typedef struct flam_sgd_step_options {
   size_t struct_size; /**< sizeof(flam_sgd_step_options) */
+  /** one per parameter, in its shape; may be empty without momentum; default none */
+  flam_tensor *const *momentum_buffers FLAM_DEFAULT(NULL);
+  size_t n_momentum_buffers;
   double momentum FLAM_DEFAULT(0); /**< share of the buffer that stays; default 0 */
   /** share of the gradient that is left out of the buffer; default 0 */
   double dampening FLAM_DEFAULT(0);
@@ -49,8 +52,8 @@ typedef struct flam_sgd_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `momentum_buffers`: one per parameter, in its shape; may be empty without momentum.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -58,12 +61,24 @@ typedef struct flam_sgd_step_options {
  */
 FLAM_API flam_status flam_sgd_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *momentum_buffers, size_t n_momentum_buffers, double lr,
-    const flam_sgd_step_options *options);
+    double lr FLAM_AFTER(momentum_buffers), const flam_sgd_step_options *options);
 
-/** Options of `flam_adam_step`. */
+/** State and options of `flam_adam_step`. */
 typedef struct flam_adam_step_options {
   size_t struct_size; /**< sizeof(flam_adam_step_options) */
+  /** running means of the gradients, in the parameters' shapes; default none */
+  flam_tensor *const *exp_avgs FLAM_DEFAULT(NULL);
+  size_t n_exp_avgs;
+  /** running means of their squares; default none */
+  flam_tensor *const *exp_avg_sqs FLAM_DEFAULT(NULL);
+  size_t n_exp_avg_sqs;
+  /** greatest of those so far, for amsgrad; empty without it; default none */
+  flam_tensor *const *max_exp_avg_sqs FLAM_DEFAULT(NULL);
+  size_t n_max_exp_avg_sqs;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   double beta1 FLAM_DEFAULT(0.9); /**< default 0.9 */
   double beta2 FLAM_DEFAULT(0.999); /**< default 0.999 */
   double eps FLAM_DEFAULT(1e-8); /**< added to the denominator; default 1e-8 */
@@ -82,11 +97,8 @@ typedef struct flam_adam_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `exp_avgs`: running means of the gradients, in the parameters' shapes.
- * - `exp_avg_sqs`: running means of their squares.
- * - `max_exp_avg_sqs`: greatest of those so far, for amsgrad; empty without it.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -94,13 +106,24 @@ typedef struct flam_adam_step_options {
  */
 FLAM_API flam_status flam_adam_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *exp_avgs, size_t n_exp_avgs, flam_tensor *const *exp_avg_sqs,
-    size_t n_exp_avg_sqs, flam_tensor *const *max_exp_avg_sqs, size_t n_max_exp_avg_sqs,
-    flam_tensor *const *steps, size_t n_steps, double lr, const flam_adam_step_options *options);
+    double lr FLAM_AFTER(steps), const flam_adam_step_options *options);
 
-/** Options of `flam_rmsprop_step`. */
+/** State and options of `flam_rmsprop_step`. */
 typedef struct flam_rmsprop_step_options {
   size_t struct_size; /**< sizeof(flam_rmsprop_step_options) */
+  /** running means of the squared gradients, in the parameters' shapes; default none */
+  flam_tensor *const *square_avgs FLAM_DEFAULT(NULL);
+  size_t n_square_avgs;
+  /** one per parameter, in its shape; empty without momentum; default none */
+  flam_tensor *const *momentum_buffers FLAM_DEFAULT(NULL);
+  size_t n_momentum_buffers;
+  /** running means of the gradients, for the centered form; empty without it; default none */
+  flam_tensor *const *grad_avgs FLAM_DEFAULT(NULL);
+  size_t n_grad_avgs;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   double alpha FLAM_DEFAULT(0.99); /**< share of the mean square that stays; default 0.99 */
   double eps FLAM_DEFAULT(1e-8); /**< added to the denominator; default 1e-8 */
   double weight_decay FLAM_DEFAULT(0); /**< L2 penalty; default 0 */
@@ -117,11 +140,8 @@ typedef struct flam_rmsprop_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `square_avgs`: running means of the squared gradients, in the parameters' shapes.
- * - `momentum_buffers`: one per parameter, in its shape; empty without momentum.
- * - `grad_avgs`: running means of the gradients, for the centered form; empty without it.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -130,13 +150,18 @@ typedef struct flam_rmsprop_step_options {
  */
 FLAM_API flam_status flam_rmsprop_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *square_avgs, size_t n_square_avgs, flam_tensor *const *momentum_buffers,
-    size_t n_momentum_buffers, flam_tensor *const *grad_avgs, size_t n_grad_avgs,
-    flam_tensor *const *steps, size_t n_steps, double lr, const flam_rmsprop_step_options *options);
+    double lr FLAM_AFTER(steps), const flam_rmsprop_step_options *options);
 
-/** Options of `flam_adagrad_step`. */
+/** State and options of `flam_adagrad_step`. */
 typedef struct flam_adagrad_step_options {
   size_t struct_size; /**< sizeof(flam_adagrad_step_options) */
+  /** sums of the squared gradients, in the parameters' shapes; default none */
+  flam_tensor *const *sums FLAM_DEFAULT(NULL);
+  size_t n_sums;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   double lr_decay FLAM_DEFAULT(0); /**< what the rate loses per step; default 0 */
   double weight_decay FLAM_DEFAULT(0); /**< L2 penalty; default 0 */
   double eps FLAM_DEFAULT(1e-10); /**< added to the denominator; default 1e-10 */
@@ -152,9 +177,8 @@ typedef struct flam_adagrad_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `sums`: sums of the squared gradients, in the parameters' shapes.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -162,12 +186,21 @@ typedef struct flam_adagrad_step_options {
  */
 FLAM_API flam_status flam_adagrad_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *sums, size_t n_sums, flam_tensor *const *steps, size_t n_steps, double lr,
-    const flam_adagrad_step_options *options);
+    double lr FLAM_AFTER(steps), const flam_adagrad_step_options *options);
 
-/** Options of `flam_adadelta_step`. */
+/** State and options of `flam_adadelta_step`. */
 typedef struct flam_adadelta_step_options {
   size_t struct_size; /**< sizeof(flam_adadelta_step_options) */
+  /** running means of the squared gradients, in the parameters' shapes; default none */
+  flam_tensor *const *square_avgs FLAM_DEFAULT(NULL);
+  size_t n_square_avgs;
+  /** running means of the squared changes; default none */
+  flam_tensor *const *acc_deltas FLAM_DEFAULT(NULL);
+  size_t n_acc_deltas;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   double rho FLAM_DEFAULT(0.9); /**< share of the running means that stays; default 0.9 */
   double eps FLAM_DEFAULT(1e-6); /**< added to the denominator; default 1e-6 */
   double weight_decay FLAM_DEFAULT(0); /**< L2 penalty; default 0 */
@@ -183,10 +216,8 @@ typedef struct flam_adadelta_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `square_avgs`: running means of the squared gradients, in the parameters' shapes.
- * - `acc_deltas`: running means of the squared changes.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -194,13 +225,21 @@ typedef struct flam_adadelta_step_options {
  */
 FLAM_API flam_status flam_adadelta_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *square_avgs, size_t n_square_avgs, flam_tensor *const *acc_deltas,
-    size_t n_acc_deltas, flam_tensor *const *steps, size_t n_steps, double lr,
-    const flam_adadelta_step_options *options);
+    double lr FLAM_AFTER(steps), const flam_adadelta_step_options *options);
 
-/** Options of `flam_adamax_step`. */
+/** State and options of `flam_adamax_step`. */
 typedef struct flam_adamax_step_options {
   size_t struct_size; /**< sizeof(flam_adamax_step_options) */
+  /** running means of the gradients, in the parameters' shapes; default none */
+  flam_tensor *const *exp_avgs FLAM_DEFAULT(NULL);
+  size_t n_exp_avgs;
+  /** running greatest absolute gradients; default none */
+  flam_tensor *const *exp_infs FLAM_DEFAULT(NULL);
+  size_t n_exp_infs;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   double beta1 FLAM_DEFAULT(0.9); /**< share of the first moment that stays; default 0.9 */
   double beta2 FLAM_DEFAULT(0.999); /**< share of the second moment that stays; default 0.999 */
   double eps FLAM_DEFAULT(1e-8); /**< added to the denominator; default 1e-8 */
@@ -217,10 +256,8 @@ typedef struct flam_adamax_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `exp_avgs`: running means of the gradients, in the parameters' shapes.
- * - `exp_infs`: running greatest absolute gradients.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -228,13 +265,25 @@ typedef struct flam_adamax_step_options {
  */
 FLAM_API flam_status flam_adamax_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *exp_avgs, size_t n_exp_avgs, flam_tensor *const *exp_infs,
-    size_t n_exp_infs, flam_tensor *const *steps, size_t n_steps, double lr,
-    const flam_adamax_step_options *options);
+    double lr FLAM_AFTER(steps), const flam_adamax_step_options *options);
 
-/** Options of `flam_nadam_step`. */
+/** State and options of `flam_nadam_step`. */
 typedef struct flam_nadam_step_options {
   size_t struct_size; /**< sizeof(flam_nadam_step_options) */
+  /** running means of the gradients, in the parameters' shapes; default none */
+  flam_tensor *const *exp_avgs FLAM_DEFAULT(NULL);
+  size_t n_exp_avgs;
+  /** running means of their squares; default none */
+  flam_tensor *const *exp_avg_sqs FLAM_DEFAULT(NULL);
+  size_t n_exp_avg_sqs;
+  /** 0-d f32 tensors on the parameters' devices: products of all momenta, 1 before the first
+   *  step; advanced; default none */
+  flam_tensor *const *mu_products FLAM_DEFAULT(NULL);
+  size_t n_mu_products;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   double beta1 FLAM_DEFAULT(0.9); /**< share of the first moment that stays; default 0.9 */
   double beta2 FLAM_DEFAULT(0.999); /**< share of the second moment that stays; default 0.999 */
   double eps FLAM_DEFAULT(1e-8); /**< added to the denominator; default 1e-8 */
@@ -255,12 +304,8 @@ typedef struct flam_nadam_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `exp_avgs`: running means of the gradients, in the parameters' shapes.
- * - `exp_avg_sqs`: running means of their squares.
- * - `mu_products`: 0-d f32 tensors on the parameters' devices: products of all momenta, 1 before
- *   the first step; advanced.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -268,13 +313,21 @@ typedef struct flam_nadam_step_options {
  */
 FLAM_API flam_status flam_nadam_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *exp_avgs, size_t n_exp_avgs, flam_tensor *const *exp_avg_sqs,
-    size_t n_exp_avg_sqs, flam_tensor *const *mu_products, size_t n_mu_products,
-    flam_tensor *const *steps, size_t n_steps, double lr, const flam_nadam_step_options *options);
+    double lr FLAM_AFTER(steps), const flam_nadam_step_options *options);
 
-/** Options of `flam_radam_step`. */
+/** State and options of `flam_radam_step`. */
 typedef struct flam_radam_step_options {
   size_t struct_size; /**< sizeof(flam_radam_step_options) */
+  /** running means of the gradients, in the parameters' shapes; default none */
+  flam_tensor *const *exp_avgs FLAM_DEFAULT(NULL);
+  size_t n_exp_avgs;
+  /** running means of their squares; default none */
+  flam_tensor *const *exp_avg_sqs FLAM_DEFAULT(NULL);
+  size_t n_exp_avg_sqs;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   double beta1 FLAM_DEFAULT(0.9); /**< share of the first moment that stays; default 0.9 */
   double beta2 FLAM_DEFAULT(0.999); /**< share of the second moment that stays; default 0.999 */
   double eps FLAM_DEFAULT(1e-8); /**< added to the denominator; default 1e-8 */
@@ -293,10 +346,8 @@ typedef struct flam_radam_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `exp_avgs`: running means of the gradients, in the parameters' shapes.
- * - `exp_avg_sqs`: running means of their squares.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -304,13 +355,26 @@ typedef struct flam_radam_step_options {
  */
 FLAM_API flam_status flam_radam_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *exp_avgs, size_t n_exp_avgs, flam_tensor *const *exp_avg_sqs,
-    size_t n_exp_avg_sqs, flam_tensor *const *steps, size_t n_steps, double lr,
-    const flam_radam_step_options *options);
+    double lr FLAM_AFTER(steps), const flam_radam_step_options *options);
 
-/** Options of `flam_asgd_step`. */
+/** State and options of `flam_asgd_step`. */
 typedef struct flam_asgd_step_options {
   size_t struct_size; /**< sizeof(flam_asgd_step_options) */
+  /** averages of the parameters, in their shapes; default none */
+  flam_tensor *const *axs FLAM_DEFAULT(NULL);
+  size_t n_axs;
+  /** 0-d f32 tensors on the parameters' devices: the present rates, `lr` before the first step;
+   *  advanced; default none */
+  flam_tensor *const *etas FLAM_DEFAULT(NULL);
+  size_t n_etas;
+  /** 0-d f32 tensors on the parameters' devices: the present shares in the average, 1 before
+   *  the first step; advanced; default none */
+  flam_tensor *const *mus FLAM_DEFAULT(NULL);
+  size_t n_mus;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   double lambd FLAM_DEFAULT(1e-4); /**< decay of the parameters; default 1e-4 */
   double alpha FLAM_DEFAULT(0.75); /**< power by which the rate falls; default 0.75 */
   double t0 FLAM_DEFAULT(1e6); /**< the step from which on parameters are averaged; default 1e6 */
@@ -327,13 +391,8 @@ typedef struct flam_asgd_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `axs`: averages of the parameters, in their shapes.
- * - `etas`: 0-d f32 tensors on the parameters' devices: the present rates, `lr` before the first
- *   step; advanced.
- * - `mus`: 0-d f32 tensors on the parameters' devices: the present shares in the average, 1 before
- *   the first step; advanced.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
  * - `lr`: learning rate.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -341,13 +400,21 @@ typedef struct flam_asgd_step_options {
  */
 FLAM_API flam_status flam_asgd_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *axs, size_t n_axs, flam_tensor *const *etas, size_t n_etas,
-    flam_tensor *const *mus, size_t n_mus, flam_tensor *const *steps, size_t n_steps, double lr,
-    const flam_asgd_step_options *options);
+    double lr FLAM_AFTER(steps), const flam_asgd_step_options *options);
 
-/** Options of `flam_rprop_step`. */
+/** State and options of `flam_rprop_step`. */
 typedef struct flam_rprop_step_options {
   size_t struct_size; /**< sizeof(flam_rprop_step_options) */
+  /** the last gradients, in the parameters' shapes; zeros before the first step; default none */
+  flam_tensor *const *prevs FLAM_DEFAULT(NULL);
+  size_t n_prevs;
+  /** step sizes of all elements; `lr` before the first step; default none */
+  flam_tensor *const *step_sizes FLAM_DEFAULT(NULL);
+  size_t n_step_sizes;
+  /** 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1; default
+   *  none */
+  flam_tensor *const *steps FLAM_DEFAULT(NULL);
+  size_t n_steps;
   /** factor of the step size where the sign changes, in (0, 1); default 0.5 */
   double etaminus FLAM_DEFAULT(0.5);
   double etaplus FLAM_DEFAULT(1.2); /**< factor where it stays, above 1; default 1.2 */
@@ -365,9 +432,7 @@ typedef struct flam_rprop_step_options {
  *
  * - `params`: the parameters, dense; changed in place.
  * - `grads`: their gradients, in their shapes and dtypes.
- * - `prevs`: the last gradients, in the parameters' shapes; zeros before the first step.
- * - `step_sizes`: step sizes of all elements; `lr` before the first step.
- * - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+ * - `options`: holds the state, which the caller keeps: lists as long as `params`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -375,8 +440,7 @@ typedef struct flam_rprop_step_options {
  */
 FLAM_API flam_status flam_rprop_step(
     flam_tensor *const *params, size_t n_params, flam_tensor *const *grads, size_t n_grads,
-    flam_tensor *const *prevs, size_t n_prevs, flam_tensor *const *step_sizes, size_t n_step_sizes,
-    flam_tensor *const *steps, size_t n_steps, const flam_rprop_step_options *options);
+    const flam_rprop_step_options *options);
 
 /** Options of `flam_clip_grad_norm_`. */
 typedef struct flam_clip_grad_norm_options {

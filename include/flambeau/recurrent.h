@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** Options of `flam_lstm`, `flam_gru`, `flam_rnn_tanh` and `flam_rnn_relu`. */
+/** Options of `flam_gru`, `flam_rnn_tanh` and `flam_rnn_relu`. */
 typedef struct flam_rnn_options {
   size_t struct_size; /**< sizeof(flam_rnn_options) */
   flam_bool has_biases FLAM_DEFAULT(1); /**< whether there are biases; default true (1) */
@@ -24,12 +24,26 @@ typedef struct flam_rnn_options {
   flam_bool batch_first FLAM_DEFAULT(0); /**< whether n is the first dimension; default false */
 } flam_rnn_options;
 
+/** Options of `flam_lstm`. */
+typedef struct flam_lstm_options {
+  size_t struct_size; /**< sizeof(flam_lstm_options) */
+  /** two initial states, [layers * directions, n, hidden], the second for cells; the first of the
+   *  projected size; default zeros */
+  flam_tensor *const *hx FLAM_DEFAULT(NULL);
+  size_t n_hx;
+  flam_bool has_biases FLAM_DEFAULT(1); /**< whether there are biases; default true (1) */
+  int64_t num_layers FLAM_DEFAULT(1); /**< how many layers; default 1 */
+  double dropout FLAM_DEFAULT(0); /**< probability of dropping results between layers; default 0 */
+  flam_bool train FLAM_DEFAULT(0); /**< whether dropout drops; default false */
+  /** whether each layer also runs backwards; default false */
+  flam_bool bidirectional FLAM_DEFAULT(0);
+  flam_bool batch_first FLAM_DEFAULT(0); /**< whether n is the first dimension; default false */
+} flam_lstm_options;
+
 /** Long short-term memory over sequences.
  *
  * - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features],
  *   or packed [sum of lengths, features].
- * - `hx`: two initial states, [layers * directions, n, hidden], the second for cells; the first of
- *   the projected size.
  * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases, then w_hr with
  *   projections.
  * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
@@ -46,11 +60,10 @@ typedef struct flam_rnn_options {
 FLAM_AUTOCAST("lower")
 FLAM_TORCH("torch")
 FLAM_API flam_status flam_lstm(
-    const flam_tensor *input, flam_tensor *const *hx, size_t n_hx, flam_tensor *const *params,
-    size_t n_params,
+    const flam_tensor *input, flam_tensor *const *params FLAM_AFTER(hx), size_t n_params,
     FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_AFTER(batch_first) FLAM_DEFAULT(NULL),
     flam_tensor **out_output, flam_tensor **out_h, flam_tensor **out_c,
-    const flam_rnn_options *options);
+    const flam_lstm_options *options);
 
 /** Gated recurrent units over sequences.
  *
@@ -119,14 +132,19 @@ FLAM_API flam_status flam_rnn_relu(
     FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_AFTER(batch_first) FLAM_DEFAULT(NULL),
     flam_tensor **out_output, flam_tensor **out_h, const flam_rnn_options *options);
 
+/** Biases of one step of a recurrent layer. */
+typedef struct flam_cell_options {
+  size_t struct_size; /**< sizeof(flam_cell_options) */
+  const flam_tensor *b_ih FLAM_DEFAULT(NULL); /**< [gates * hidden]; default none */
+  const flam_tensor *b_hh FLAM_DEFAULT(NULL); /**< [gates * hidden]; default none */
+} flam_cell_options;
+
 /** One step of long short-term memory.
  *
  * - `input`: [n, features].
  * - `hx`: hidden state and cell, [n, hidden] each.
  * - `w_ih`: [gates * hidden, features].
  * - `w_hh`: [gates * hidden, hidden].
- * - `b_ih`: [gates * hidden]; default none.
- * - `b_hh`: [gates * hidden]; default none.
  * - `out_h`: the new hidden state.
  * - `out_c`: the new cell.
  * - returns: `FLAM_OK`.
@@ -136,9 +154,8 @@ FLAM_AUTOCAST("cuda=lower")
 FLAM_TORCH("torch")
 FLAM_API flam_status flam_lstm_cell(
     const flam_tensor *input, flam_tensor *const *hx, size_t n_hx, const flam_tensor *w_ih,
-    const flam_tensor *w_hh, FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL), flam_tensor **out_h,
-    flam_tensor **out_c);
+    const flam_tensor *w_hh, flam_tensor **out_h, flam_tensor **out_c,
+    const flam_cell_options *options);
 
 /** One step of a gated recurrent unit.
  *
@@ -146,8 +163,6 @@ FLAM_API flam_status flam_lstm_cell(
  * - `hx`: hidden state, [n, hidden].
  * - `w_ih`: [gates * hidden, features].
  * - `w_hh`: [gates * hidden, hidden].
- * - `b_ih`: [gates * hidden]; default none.
- * - `b_hh`: [gates * hidden]; default none.
  * - returns: the new hidden state, [n, hidden].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -155,8 +170,7 @@ FLAM_AUTOCAST("cuda=lower")
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_gru_cell(
     const flam_tensor *input, const flam_tensor *hx, const flam_tensor *w_ih,
-    const flam_tensor *w_hh, FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+    const flam_tensor *w_hh, const flam_cell_options *options);
 
 /** One step of an Elman network with tanh.
  *
@@ -164,8 +178,6 @@ FLAM_API flam_tensor *flam_gru_cell(
  * - `hx`: hidden state, [n, hidden].
  * - `w_ih`: [gates * hidden, features].
  * - `w_hh`: [gates * hidden, hidden].
- * - `b_ih`: [gates * hidden]; default none.
- * - `b_hh`: [gates * hidden]; default none.
  * - returns: the new hidden state, [n, hidden].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -173,8 +185,7 @@ FLAM_AUTOCAST("cuda=lower")
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_rnn_tanh_cell(
     const flam_tensor *input, const flam_tensor *hx, const flam_tensor *w_ih,
-    const flam_tensor *w_hh, FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+    const flam_tensor *w_hh, const flam_cell_options *options);
 
 /** One step of an Elman network with ReLU.
  *
@@ -182,8 +193,6 @@ FLAM_API flam_tensor *flam_rnn_tanh_cell(
  * - `hx`: hidden state, [n, hidden].
  * - `w_ih`: [gates * hidden, features].
  * - `w_hh`: [gates * hidden, hidden].
- * - `b_ih`: [gates * hidden]; default none.
- * - `b_hh`: [gates * hidden]; default none.
  * - returns: the new hidden state, [n, hidden].
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -191,8 +200,7 @@ FLAM_AUTOCAST("cuda=lower")
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_rnn_relu_cell(
     const flam_tensor *input, const flam_tensor *hx, const flam_tensor *w_ih,
-    const flam_tensor *w_hh, FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+    const flam_tensor *w_hh, const flam_cell_options *options);
 
 #ifdef __cplusplus
 }

@@ -131,7 +131,7 @@ static void test_modes_and_gradients(void) {
   CHECK(flam_module_zero_grad(root, 1) == FLAM_OK && flam_tensor_grad(a) == NULL &&
         flam_error_code() == FLAM_OK);
   CHECK(flam_module_requires_grad(root, 0) == FLAM_OK && !flam_tensor_requires_grad(a));
-  CHECK(flam_module_to(root, 0, FLAM_F32, 0) == FLAM_OK && flam_tensor_dtype(a) == FLAM_F32);
+  CHECK(flam_module_to(root, FLAM_F32, 0, 0) == FLAM_OK && flam_tensor_dtype(a) == FLAM_F32);
   CHECK(flam_tensor_data_ptr(a) !=
         NULL); /* the handle from before the move is the parameter still */
   flam_tensor_release(grad);

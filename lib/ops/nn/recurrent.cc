@@ -255,12 +255,32 @@ State cell(Kind kind, const Op& op, const Tensor& input, const State& state, con
   return step(kind, linear(x, w.ih, w.b_ih), s, w);
 }
 
+// Zeros in the shapes of the two states that an LSTM begins with where none are given.
+Tensors zero_states(const Tensor& input, TensorsView params, int64_t rows, bool batch_first,
+                    const Tensor& batch_sizes) {
+  check(params.size() >= 2 && params[1].dim() == 2, Code::invalid_argument,
+        "lstm: params begin with the weights of the first layer, w_ih and w_hh");
+  Dims size{rows};
+  if (batch_sizes) size.push_back(packed_batches(op::lstm, batch_sizes).front());
+  if (!batch_sizes && input.dim() == 3) size.push_back(input.size(batch_first ? 0 : 1));
+  Dims cells = size;
+  size.push_back(params[1].size(1));
+  cells.push_back(params[1].size(0) / 4);
+  return {zeros(size, input.dtype(), input.device()), zeros(cells, input.dtype(), input.device())};
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> lstm(const Tensor& input, TensorsView hx, TensorsView params,
                                         bool has_biases, int64_t num_layers, double dropout,
                                         bool train, bool bidirectional, bool batch_first,
                                         const Tensor& batch_sizes) {
+  if (hx.empty()) {
+    const int64_t rows = num_layers * (bidirectional ? 2 : 1);
+    const Tensors zeros = zero_states(input, params, rows, batch_first, batch_sizes);
+    return lstm(input, zeros, params, has_biases, num_layers, dropout, train, bidirectional,
+                batch_first, batch_sizes);
+  }
   check(hx.size() == 2, Code::invalid_argument, "lstm expects two hidden states, got ", hx.size());
   const Result r =
       run({Kind::lstm, op::lstm, params, {has_biases, num_layers, dropout, train, bidirectional}},

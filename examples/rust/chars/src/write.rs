@@ -2,7 +2,7 @@
 
 use flambeau::{
     lstm_with, manual_seed, no_grad,
-    options::{CreationOptions, DimOptions, RnnOptions},
+    options::{CreationOptions, DimOptions, LstmOptions},
     zeros_with, Device, Result, Tensor,
 };
 
@@ -16,10 +16,10 @@ type Memory = (Tensor, Tensor);
 
 /// Feeds characters, i64 `[1, n]`, and gives the logits of what follows, `[words]`.
 fn next_logits(model: &Chars, codes: &Tensor, memory: &Memory) -> Result<(Tensor, Memory)> {
-    let how = RnnOptions::default().num_layers(LAYERS).batch_first(true);
+    let how = LstmOptions::default().num_layers(LAYERS).batch_first(true);
     let vectors = model.layers.child("embedding")?.forward(codes)?;
     let parameters = model.layers.child("lstm")?.parameters()?;
-    let (output, h, c) = lstm_with(&vectors, &[&memory.0, &memory.1], &parameters, None, how)?;
+    let (output, h, c) = lstm_with(&vectors, &parameters, Some(&[&memory.0, &memory.1]), None, how)?;
     let last = output.narrow(1, output.size(1) - 1, 1)?;
     let logits = model.layers.child("head")?.forward(&last)?;
     Ok((logits.reshape(&[-1])?, (h, c)))
