@@ -34,6 +34,7 @@ struct Entry {
   const char* made;
   std::string what;
   int count = 0, lent = 0;
+  bool reported = true;  // made since leaks are tracked
   const void* made_at = nullptr;
   const char* released = nullptr;
   const void* released_at = nullptr;
@@ -43,6 +44,7 @@ struct Ledger {
   std::mutex mutex;
   std::unordered_map<const void*, Entry> entries;
   std::deque<void*> withheld;
+  bool reports = false;  // leaks are tracked, not only handles checked
 };
 
 // Leaked on purpose: handles may be released while statics are torn down.
@@ -138,7 +140,8 @@ bool start_checking() {
 bool start_tracking() {
   const char* wish = std::getenv("FLAMBEAU_TRACK_HANDLES");
   const bool checking = start_checking();
-  return tracking_handles = checking || (wish && *wish == '1');
+  ledger().reports = wish && *wish == '1';
+  return tracking_handles = checking || ledger().reports;
 }
 [[maybe_unused]] const bool tracked_from_start = start_tracking();
 
@@ -251,6 +254,7 @@ void write_down(RefCounted* object, const char* function) {
     e.made_at = at;
     e.released = nullptr;
     e.what = std::move(what);
+    e.reported = ledger().reports;
   }
   ++e.count;
 }
@@ -297,7 +301,11 @@ void take_back(const RefCounted* object) noexcept {
 
 void leak_tracking(bool enabled) {
   const Locked locked;
-  if (enabled && !tracking_handles) ledger().entries.clear();
+  if (enabled && !ledger().reports) {
+    if (!checking_handles) ledger().entries.clear();
+    for (auto& [object, e] : ledger().entries) e.reported = false;
+  }
+  ledger().reports = enabled;
   tracking_handles = enabled || checking_handles;
 }
 
@@ -307,7 +315,7 @@ const char* leak_report() {
   {
     const Locked locked;
     for (const auto& [object, e] : ledger().entries) {
-      if (e.count > 0) lines[e.what + " from " + e.made] += e.count;
+      if (e.count > 0 && e.reported) lines[e.what + " from " + e.made] += e.count;
     }
   }
   std::vector<std::pair<std::string, int>> sorted(lines.begin(), lines.end());
