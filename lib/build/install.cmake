@@ -1,22 +1,34 @@
-# What a C or C++ program gets: library, headers, a CMake package and a pkg-config file. The wheel
-# puts the library into the Python package instead.
+# What a C or C++ program gets: library, headers, a CMake package and a pkg-config file. A wheel has
+# the same below the Python package, as the component `wheel` of a finished build installs it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-if(SKBUILD)
-  install(TARGETS flambeau LIBRARY DESTINATION flambeau/lib NAMELINK_SKIP)
-  install(DIRECTORY include/flambeau DESTINATION flambeau/include)
-  return()
+set(library ${CMAKE_INSTALL_LIBDIR})
+set(namelink)
+if(SKBUILD)  # no links in a wheel
+  set(library lib)
+  set(namelink NAMELINK_SKIP)
 endif()
-
-install(TARGETS flambeau EXPORT flambeau LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/flambeau DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-
-set(package ${CMAKE_INSTALL_LIBDIR}/cmake/flambeau)
-install(EXPORT flambeau NAMESPACE flambeau:: FILE flambeau-config.cmake DESTINATION ${package})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/flambeau-config-version.cmake
-                                 COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/flambeau-config-version.cmake DESTINATION ${package})
-
+install(TARGETS flambeau EXPORT flambeau LIBRARY DESTINATION ${library} ${namelink})
+set(versions ${PROJECT_BINARY_DIR}/flambeau-config-version.cmake)
+write_basic_package_version_file(${versions} COMPATIBILITY SameMinorVersion)
 configure_file(lib/build/flambeau.pc.in ${PROJECT_BINARY_DIR}/flambeau.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/flambeau.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+function(flam_install_development library include)
+  install(DIRECTORY include/flambeau DESTINATION ${include} ${ARGN})
+  install(EXPORT flambeau NAMESPACE flambeau:: FILE flambeau-config.cmake
+          DESTINATION ${library}/cmake/flambeau ${ARGN})
+  install(FILES ${versions} DESTINATION ${library}/cmake/flambeau ${ARGN})
+  install(FILES ${PROJECT_BINARY_DIR}/flambeau.pc DESTINATION ${library}/pkgconfig ${ARGN})
+endfunction()
+
+flam_install_development(${library} ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET flambeau_wheel)
+  set(wheel COMPONENT wheel EXCLUDE_FROM_ALL)
+  flam_install_development(lib include ${wheel})
+  install(FILES ${PROJECT_BINARY_DIR}/wheel/libflambeau.so.${PROJECT_VERSION_MAJOR}
+          DESTINATION lib ${wheel})
+  if(TARGET flambeau_python)
+    install(TARGETS flambeau_python LIBRARY DESTINATION . ${wheel})
+  endif()
+endif()

@@ -9,6 +9,27 @@ add_library(flambeau_host OBJECT ${host_sources})
 target_link_libraries(flambeau_host PRIVATE flambeau_compile)
 target_precompile_headers(flambeau_host PRIVATE ${FLAM_PRECOMPILED})
 
+# With FLAM_UNITY the files of a folder are compiled a group at a time: headers are read and inline
+# functions compiled once for all of it, which takes a third of the time.
+if(FLAM_UNITY AND Python_Interpreter_FOUND)
+  set(together ${host_sources})
+  list(FILTER together EXCLUDE REGEX "/factor_[a-z]+\\.cc$")
+  execute_process(COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/lib/build/unity.py
+                          ${PROJECT_SOURCE_DIR}/lib ${together}
+                  OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" groups "${groups}")
+  # Who names something anew may leave its group.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${together})
+  set_target_properties(flambeau_host PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
+                                                 UNITY_BUILD_RELOCATABLE ON)
+  foreach(group IN LISTS groups)
+    string(REPLACE " " ";" members "${group}")
+    list(POP_FRONT members name)
+    set_source_files_properties(${members} PROPERTIES UNITY_GROUP ${name})
+  endforeach()
+endif()
+
 # Everything of the library as objects: for the library itself, and for tests that reach behind the
 # ABI. Host objects come first (see kernels.cmake).
 set(FLAM_OBJECTS $<TARGET_OBJECTS:flambeau_host>)
@@ -39,6 +60,25 @@ flam_shared_library(flambeau ${PROJECT_BINARY_DIR})
 target_include_directories(flambeau PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<INSTALL_INTERFACE:include>)
 add_library(flambeau::flambeau ALIAS flambeau)
+
+# What wheels hold: the same objects, linked to run with an older C library (see glibc.py).
+set(FLAM_GLIBC 2.28 CACHE STRING "The oldest glibc that the library of a wheel runs with")
+if(Python_Interpreter_FOUND AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(old ${PROJECT_BINARY_DIR}/glibc-${FLAM_GLIBC})
+  set(script ${PROJECT_SOURCE_DIR}/lib/build/glibc.py)
+  add_custom_command(OUTPUT ${old}/libc.so DEPENDS ${script} VERBATIM
+                     COMMAND ${Python_EXECUTABLE} ${script} ${FLAM_GLIBC} ${old})
+  add_custom_target(flambeau_glibc DEPENDS ${old}/libc.so)
+  flam_shared_library(flambeau_wheel ${PROJECT_BINARY_DIR}/wheel
+                      ${PROJECT_SOURCE_DIR}/lib/build/glibc_compat.c)
+  add_dependencies(flambeau_wheel flambeau_glibc)
+  target_link_directories(flambeau_wheel PRIVATE ${old})
+  # Threads and dlopen were in libraries of their own then.
+  set(apart ${old}/libpthread.so.0,${old}/libdl.so.2)
+  target_link_options(flambeau_wheel PRIVATE
+                      -Wl,--push-state,--no-as-needed,${apart},--pop-state)
+  set_target_properties(flambeau_wheel PROPERTIES EXCLUDE_FROM_ALL ON)
+endif()
 
 # For programs that would rather link everything in.
 add_library(flambeau_static STATIC EXCLUDE_FROM_ALL ${FLAM_OBJECTS})

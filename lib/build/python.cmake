@@ -17,6 +17,6 @@ elseif(cffi_sources)
   # The text is CFFI's: it converts between pointers in ways that a strict compiler questions.
   target_compile_options(flambeau_python PRIVATE -w)
   if(SKBUILD)
-    install(TARGETS flambeau_python LIBRARY DESTINATION flambeau)
+    install(TARGETS flambeau_python LIBRARY DESTINATION .)
   endif()
 endif()

@@ -58,7 +58,7 @@ Tensor gamma_slope(Call& c, int64_t n) {
 }
 
 // Half types are computed in f32 and rounded once.
-Tensor widened(const Tensor& x) {
+Tensor in_single(const Tensor& x) {
   return x.dtype() == Dtype::f16 || x.dtype() == Dtype::bf16 ? to_dtype(x, Dtype::f32) : x;
 }
 
@@ -108,7 +108,7 @@ Tensor logit(T input, std::optional<double> eps, Into into) {
 
 Tensor sinc(T input, Into into) {
   return from_input<"SincBackward0">(op::sinc.to(into), kSinc, input, [](T dy, T x) {
-    const Tensor in = widened(x), zero = eq(in, num(int64_t{0}));
+    const Tensor in = in_single(x), zero = eq(in, num(int64_t{0}));
     const Tensor safe = where(zero, num(int64_t{1}), in);
     const Tensor slope = div(sub(cos(mul(in, num(kPi))), sinc(in)), safe);
     // At 0 the curve is that of 1 - (pi x)^2 / 6.
@@ -212,7 +212,7 @@ Tensor ldexp(T input, T other, Into into) {
     return mul(kept_operand(c, 0), pow(num(2.0), other));
   }
   // Whole exponents leave the dtype alone; a half type's powers would overflow too early.
-  const Tensor x = widened(kept_operand(c, 0));
+  const Tensor x = in_single(kept_operand(c, 0));
   return to_dtype(mul(x, pow(num(2.0), to_dtype(other, x.dtype()))), input.dtype());
 }
 
