@@ -17,10 +17,8 @@ def table(build) -> list[Suite]:
     listed = [
         Suite("lint", [python, "tests/lint/lint.py"]),
         Suite("generated files", [python, "bindings/generate", "--check"]),
-        suites.pytest(
-            "headers and generator",
-            ["tests/headers", "tests/generate", "tests/build", "tests/lint"],
-        ),
+        suites.pytest("headers and generator", ["tests/headers", "tests/generate", "tests/lint"]),
+        suites.pytest("archives, wheel, crates", ["tests/build"]),
         suites.pytest(
             "exports", ["tests/capi"], env={"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
         ),

@@ -1,5 +1,5 @@
 // Generators at the ABI.
-#include <random>
+#include <sys/random.h>
 
 #include "capi/gen/targets.h"
 #include "graph/generator.h"
@@ -19,8 +19,10 @@ Ref<flam_generator> generator_default(Device device) {
 void generator_manual_seed(flam_generator* g, uint64_t seed) { g->set_state({seed, 0}); }
 
 uint64_t generator_seed(flam_generator* g) {
-  std::random_device entropy;
-  const uint64_t seed = uint64_t(entropy()) << 32 | entropy();
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) {
+    fail(Code::io, "the system gives no random number for a seed; choose one with manual_seed");
+  }
   g->set_state({seed, 0});
   return seed;
 }

@@ -24,6 +24,7 @@ _LAZY = {
     "convolution embedding frobenius_norm grid_sampler grid_sampler_2d grid_sampler_3d group_norm "
     "instance_norm kl_div layer_norm native_batch_norm native_channel_shuffle native_group_norm "
     "native_layer_norm norm_except_dim nuclear_norm poisson_nll_loss",
+    "_places": "get_include get_library",
     "_streams": "Event Stream",
     "amp": "GradScaler autocast",
     "amp.autocast_mode": "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "

@@ -3,6 +3,7 @@
 import weakref as _weakref
 
 from .._on_demand import loader as _loader
+from .._places import cmake_prefix_path
 
 
 def swap_tensors(t1, t2):

@@ -1,0 +1,141 @@
+"""The wheel of what was built: its name, what it needs of a system, and that it trains a model and
+serves a C program where there is no checkout, in every Python found from 3.10 on.
+"""
+
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
+TRAIN = """
+import sys
+import flambeau as torch
+x = torch.randn(64, 3)
+y = x @ torch.tensor([[1.0], [-2.0], [0.5]])
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(200):
+    loss = torch.nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+try:
+    torch.ones(2) @ torch.ones(3)
+except RuntimeError:  # an exception crossed the library
+    pass
+assert loss.item() < 1e-3, loss
+print(torch.get_include(), torch.get_library(), torch.utils.cmake_prefix_path, sep="\\n")
+"""
+
+
+def run(*command, **options):
+    command = [str(c) for c in command]
+    result = subprocess.run(command, capture_output=True, text=True, **options)
+    assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+def interpreters():
+    """A Python of each minor version that is to be found."""
+    named = [f"/usr/bin/python3.{n}" for n in range(10, 15)] + [sys.executable]
+    named += glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    found = {}
+    for path in filter(os.path.exists, named):
+        text = run(path, "-c", "import sys, venv, ensurepip; print(sys.version_info[1])")
+        found.setdefault(int(text), path)
+    return {minor: path for minor, path in sorted(found.items()) if minor >= 10}
+
+
+PYTHONS = interpreters()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    if not (ROOT / "build/preset").exists():
+        pytest.skip("nothing is built: make build")
+    folder = tmp_path_factory.mktemp("dist")
+    run(ROOT / "lib/build/wheel.sh", folder)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    zipfile.ZipFile(wheel).extractall(folder)
+    return folder / "flambeau"
+
+
+@pytest.fixture(scope="module", params=PYTHONS, ids=lambda minor: f"3.{minor}")
+def installed(request, wheel, tmp_path_factory):
+    """A fresh environment: its own programs and nothing else, no compiler among them."""
+    folder = tmp_path_factory.mktemp("venv")
+    run(PYTHONS[request.param], "-m", "venv", folder)
+    run(folder / "bin/python", "-m", "pip", "install", "-q", "--only-binary=:all:", wheel)
+    kept = {"HOME": str(folder), "PATH": str(folder / "bin")}
+    text = run(folder / "bin/python", "-c", TRAIN, env=kept, cwd=folder)
+    return dict(zip(("include", "library", "prefix"), text.split(), strict=True)) | {"at": folder}
+
+
+def test_its_name_says_where_it_runs(wheel):
+    assert wheel.name.endswith("-cp310-abi3-manylinux_2_28_x86_64.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert not [n for n in names if n.endswith((".pyc", ".cc")) or n.startswith("tests")]
+    (metadata,) = [n for n in names if n.endswith("METADATA")]
+    assert "Requires-Python: >=3.10" in zipfile.ZipFile(wheel).read(metadata).decode()
+
+
+@pytest.mark.parametrize("name", ["lib/libflambeau.so.0", "_flambeau.abi3.so"])
+def test_it_needs_no_newer_system(unpacked, name):
+    facts = run("objdump", "-Tp", unpacked / name)
+    versions = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([\d.]+)", facts)}
+    assert versions and max(versions) <= (2, 28)
+    assert set(re.findall(r"NEEDED +(\S+)", facts)) <= SYSTEM | {"libflambeau.so.0"}
+    assert not re.findall(r"R(?:UN)?PATH +\S+", facts)
+
+
+def test_it_trains_in_a_fresh_environment(installed):
+    for place in ("include", "library", "prefix"):
+        assert pathlib.Path(installed[place]).is_relative_to(installed["at"])
+    assert (pathlib.Path(installed["include"]) / "flambeau/flambeau.h").is_file()
+
+
+def test_a_c_program_builds_with_it(unpacked, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.24)\nproject(hello C)\n"
+        "find_package(flambeau 0.1 REQUIRED)\nadd_executable(hello hello.c)\n"
+        "target_link_libraries(hello flambeau::flambeau)\n"
+    )
+    (tmp_path / "hello.c").write_text(
+        "#include <flambeau/flambeau.h>\n#include <stdio.h>\n"
+        'int main(void) { return printf("%u\\n", (unsigned)flam_version()) < 0; }\n'
+    )
+    cmake = pathlib.Path(sys.executable).with_name("cmake")
+    build = tmp_path / "build"
+    run(cmake, "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={unpacked}")
+    run(cmake, "--build", build)
+    version = run(build / "hello")
+    assert int(version) > 0
+    if not shutil.which("pkg-config"):
+        return
+    env = os.environ | {"PKG_CONFIG_PATH": str(unpacked / "lib/pkgconfig")}
+    flags = run("pkg-config", "--cflags", "--libs", "flambeau", env=env).split()
+    run("cc", tmp_path / "hello.c", "-o", tmp_path / "hello", *flags)
+    env = os.environ | {"LD_LIBRARY_PATH": str(unpacked / "lib")}
+    assert run(tmp_path / "hello", env=env) == version
+
+
+def test_the_extra_has_the_versions_that_cuda_is_compiled_with():
+    extra = re.search(r"^cuda = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(), re.M | re.S)[1]
+    pinned = (ROOT / "lib/build/cuda.lock").read_text().split()
+    wanted = re.findall(r'"([^"]+)"', extra)
+    assert wanted and set(wanted) <= set(pinned)
