@@ -31,6 +31,7 @@ constexpr Variable kVariables[] = {
     {"FLAMBEAU_CPU_MEMORY", "limits the cpu's memory"},
     {"FLAMBEAU_LAUNCH_BLOCKING", "waits after every kernel"},
     {"FLAMBEAU_TRACK_HANDLES", "records where handles are made"},
+    {"FLAMBEAU_CHECK", "handles: looks every handle up; handles,stop: stops at a wrong one"},
     {"FLAMBEAU_LIB_DIR", "where Rust links the library from"},
     {"FLAMBEAU_TEST_TORCH", "a Python that has PyTorch, for tests"},
     {"FLAMBEAU_BENCH_TORCH", "a Python that has PyTorch, for benchmarks"},
