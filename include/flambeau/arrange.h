@@ -80,7 +80,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_column_stack(flam_tensor *const *tensors, si
 /** Parts of nearly equal size along a dimension; the first ones are one greater.
  *
  * - `input`: at least 1-d.
- * - `sections`: number of parts.
+ * - `sections`: number of parts, in [1, 1048576].
  * - `dim`: the dimension to cut; default 0.
  * - returns: views.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `sections` is below 1; `FLAM_ERROR_INDEX`.

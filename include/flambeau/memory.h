@@ -134,9 +134,9 @@ FLAM_API const char *flam_memory_snapshot(void);
 
 /** Keeps the last events of every allocator for the snapshot's `device_traces`.
  *
- * - `max_entries`: how many per device; 0 stops and forgets them.
+ * - `max_entries`: how many per device, in [0, 16777216]; 0 stops and forgets them.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
 FLAM_API flam_status flam_memory_record_history(size_t max_entries);
 

@@ -140,7 +140,7 @@ FLAM_TORCH("torch.special.hermite_polynomial_he")
 FLAM_API FLAM_OUT flam_tensor *flam_hermite_polynomial_he(
     const flam_tensor *x, const flam_tensor *n);
 
-/** Laguerre polynomials, of degree `n`; 0 for a negative one.
+/** Laguerre polynomials, of degree `n`; 0 for a negative one, NaN for one above 1048576.
  *
  * - `x`: a number or any tensor.
  * - `n`: the degrees: a number or a tensor that broadcasts with `x`.
@@ -153,7 +153,7 @@ FLAM_TORCH("torch.special.laguerre_polynomial_l")
 FLAM_API FLAM_OUT flam_tensor *flam_laguerre_polynomial_l(
     const flam_tensor *x, const flam_tensor *n);
 
-/** Legendre polynomials, of degree `n`; 0 for a negative one.
+/** Legendre polynomials, of degree `n`; 0 for a negative one, NaN for one above 1048576.
  *
  * - `x`: a number or any tensor.
  * - `n`: the degrees: a number or a tensor that broadcasts with `x`.

@@ -1,7 +1,9 @@
 // Targets of memory.h; see there.
 #include "capi/memory.h"
 
-#include "base/error.h"
+#include <algorithm>
+
+#include "base/checked.h"
 #include "capi/quiet.h"
 #include "device/fault.h"
 #include "device/stats.h"
@@ -71,7 +73,11 @@ const char* memory_snapshot() {
   return borrowed_text([] { return memory_snapshot_json(); });
 }
 
-void memory_record_history(size_t max_entries) { record_memory_history(max_entries); }
+void memory_record_history(size_t max_entries) {
+  const size_t asked = std::min(max_entries, size_t(INT64_MAX));
+  check_count("memory_record_history", "max_entries", int64_t(asked), 1 << 24);
+  record_memory_history(max_entries);
+}
 
 void memory_timeline(std::string_view path) {
   const std::string page = observe::timeline_html();

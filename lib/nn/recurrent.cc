@@ -3,7 +3,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/error.h"
+#include "base/checked.h"
 #include "nn/blocks.h"
 
 namespace flambeau::nn {
@@ -99,6 +99,7 @@ Ref<Module> recurrent(RecurrentKind kind, int64_t input, int64_t hidden,
   check(input > 0 && hidden > 0 && o.num_layers > 0, Code::invalid_argument,
         "a recurrent layer's input_size (", input, "), hidden_size (", hidden, ") and num_layers (",
         o.num_layers, ") must be greater than zero");
+  check_count("a recurrent layer", "num_layers", o.num_layers, 1 << 16);
   check(o.dropout >= 0 && o.dropout <= 1, Code::invalid_argument,
         "dropout should be a number in range [0, 1], got ", o.dropout);
   check(

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "base/error.h"
+#include "base/checked.h"
 #include "device/front.h"
 #include "device/label.h"
 
@@ -51,7 +51,7 @@ int64_t numel_of(DimsView sizes) {
   int64_t n = 1;
   for (int64_t s : sizes) {
     check(s >= 0, Code::shape, "negative dimension ", s, " in shape ", ShapeText{sizes});
-    check(!__builtin_mul_overflow(n, s, &n) && n < (int64_t(1) << 58), Code::shape,
+    check(!__builtin_mul_overflow(n, s, &n) && n < kMostElements, Code::shape,
           "too many elements in shape ", ShapeText{sizes});
   }
   return n;
@@ -63,7 +63,7 @@ int64_t span_of(DimsView sizes, DimsView strides) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t reach;
     check(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) &&
-              !__builtin_add_overflow(span, reach, &span) && span < (int64_t(1) << 58),
+              !__builtin_add_overflow(span, reach, &span) && span < kMostElements,
           Code::shape, "sizes ", ShapeText{sizes}, " and strides ", ShapeText{strides},
           " reach farther than any memory");
   }

@@ -1,7 +1,7 @@
 // The front door of convolutions: shapes, and the arguments of their launches.
 #include "kernels/conv/conv.h"
 
-#include "base/error.h"
+#include "base/checked.h"
 #include "kernels/access.h"
 
 namespace flambeau {
@@ -20,7 +20,7 @@ Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvPara
         ", ...] with o a multiple of groups");
   Dims sizes{x.sizes()[0], w.sizes()[0]};
   for (size_t d = 0; d < nd; ++d) {
-    const int64_t kernel = params.dilation[d] * (w.sizes()[d + 2] - 1) + 1;
+    const int64_t kernel = window_reach(op, w.sizes()[d + 2], params.dilation[d]);
     const int64_t padded = x.sizes()[d + 2] + 2 * params.padding[d];
     check(w.sizes()[d + 2] > 0 && padded >= kernel, Code::shape, op, "(", x, ", ", w,
           "): the padded input has ", padded, " elements in spatial dimension ", d,

@@ -3,6 +3,7 @@
 // TapProduct for each residue of the stride, so that no zero is multiplied. The gradient by the
 // weight is one product over all images.
 #pragma once
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/conv/conv_direct.h"
@@ -139,26 +140,30 @@ template <class T> void conv_entry(void*, const void* p) {
   run_taps(g);
 }
 
-// The inputs whose position plus padding leaves this residue, and the taps that reach them.
-template <class T> void take_residue(TapProduct<T>& g, const ConvArgs& a, int d, int64_t residue) {
-  const int64_t s = a.stride[d], dilation = a.dilation[d], period = s / std::gcd(s, dilation);
+// Residues of the stride that some input leaves: a stride may be far longer than the image.
+inline int64_t starts(const ConvArgs& a, int d) { return std::min(a.stride[d], a.in[d]); }
+
+// The inputs from `start` on in steps of the stride, and the taps that reach them.
+template <class T> void take_residue(TapProduct<T>& g, const ConvArgs& a, int d, int64_t start) {
+  const int64_t s = a.stride[d], dilation = a.dilation[d], common = std::gcd(s, dilation);
+  const int64_t period = s / common, residue = (start + a.padding[d]) % s;
+  const int64_t tried = std::min(period, a.kernel[d]);
   int64_t tap = 0;
-  while (tap < period && tap * dilation % s != residue) ++tap;
-  const int64_t start = ((residue - a.padding[d]) % s + s) % s;
-  const int64_t count = start < a.in[d] ? (a.in[d] - start + s - 1) / s : 0;
-  const bool met = tap < period && tap < a.kernel[d];
+  while (tap < tried && tap * dilation % s != residue) ++tap;
+  const int64_t count = (a.in[d] - start + s - 1) / s;
+  const bool met = tap < tried;
   const int64_t taps = met ? (a.kernel[d] - tap + period - 1) / period : 0;
   const int64_t first = met ? (start + a.padding[d] - tap * dilation) / s : 0;
-  g.dim[d] = {a.out[d], a.y.space[d], 1, count, taps, first, -(period * dilation / s)};
+  g.dim[d] = {a.out[d], a.y.space[d], 1, count, taps, first, -(dilation / common)};
   g.w += met ? tap * a.w.space[d] : 0;
-  g.w_tap[d] = period * a.w.space[d];
+  g.w_tap[d] = taps > 1 ? period * a.w.space[d] : 0;
   g.out += start * a.x.space[d];
-  g.out_step[d] = s * a.x.space[d];
+  g.out_step[d] = count > 1 ? s * a.x.space[d] : 0;
 }
 
 template <class T> void conv_data_entry(void*, const void* p) {
   const ConvArgs& a = *static_cast<const ConvArgs*>(p);
-  const int64_t residues = a.stride[0] * a.stride[1] * a.stride[2];
+  const int64_t residues = starts(a, 0) * starts(a, 1) * starts(a, 2);
   for (int64_t i = 0; i < residues; ++i) {
     TapProduct<T> g{};
     g.images = a.images;
@@ -179,7 +184,8 @@ template <class T> void conv_data_entry(void*, const void* p) {
     g.bias_stride = a.bias_stride;
     g.activation = a.activation;
     int64_t rest = i;
-    for (int d = kConvDims; d-- > 0; rest /= a.stride[d]) take_residue(g, a, d, rest % a.stride[d]);
+    for (int d = kConvDims; d-- > 0; rest /= starts(a, d))
+      take_residue(g, a, d, rest % starts(a, d));
     run_taps(g);
   }
 }

@@ -1,7 +1,7 @@
 // The front door of pooling: shapes, and the arguments of its launches.
 #include "kernels/pool/pool.h"
 
-#include "base/error.h"
+#include "base/checked.h"
 #include "kernels/access.h"
 
 namespace flambeau {
@@ -20,6 +20,8 @@ Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& p) {
         " values each");
   Dims sizes{x.sizes()[0], x.sizes()[1]};
   for (size_t d = 0; d < nd; ++d) {
+    check_extent(op, "stride", p.stride[d]);
+    check_extent(op, "kernel_size", p.kernel[d]);
     const int64_t in = x.sizes()[d + 2], kernel = p.kernel[d], stride = p.stride[d],
                   padding = p.padding[d];
     check(kernel > 0 && stride > 0 && p.dilation[d] > 0, Code::invalid_argument, op,
@@ -27,7 +29,7 @@ Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& p) {
     check(padding >= 0 && padding <= kernel / 2, Code::invalid_argument, op,
           ": padding must be at most half the kernel's size, but padding is ", padding,
           " and the kernel ", kernel);
-    const int64_t reach = p.dilation[d] * (kernel - 1) + 1, room = in + 2 * padding - reach;
+    const int64_t reach = window_reach(op, kernel, p.dilation[d]), room = in + 2 * padding - reach;
     int64_t out =
         room < 0 && !p.ceil_mode ? 0 : (room + (p.ceil_mode ? stride - 1 : 0)) / stride + 1;
     if (p.ceil_mode && (out - 1) * stride >= in + padding) --out;  // a window must start inside

@@ -25,8 +25,13 @@ template <class T> struct MaxPoolRow {
   }
 
   void taps(const PoolArgs& g, const T* row, int64_t plane_row, int64_t first_output, int64_t n) {
-    const int64_t step = g.x.space[2], stride = g.stride[2];
-    for (int64_t k = 0; k < g.kernel[2]; ++k) {
+    const int64_t step = g.x.space[2], stride = g.stride[2], dilation = g.dilation[2];
+    // Taps inside the image for some output: a window may be far wider than what it lies on.
+    const int64_t before = g.padding[2] - first_output * stride,
+                  outside = before - (n - 1) * stride;
+    const int64_t first = outside > 0 ? (outside + dilation - 1) / dilation : 0;
+    const int64_t end = pool_min(g.kernel[2], (before + g.in[2] + dilation - 1) / dilation);
+    for (int64_t k = first; k < end; ++k) {
       const int64_t at = k * g.dilation[2] - g.padding[2] + first_output * stride;
       const int64_t lo = at >= 0 ? 0 : (stride - 1 - at) / stride, room = g.in[2] - at;
       const int64_t hi = room <= 0 ? 0 : pool_min(n, (room + stride - 1) / stride);

@@ -2,6 +2,8 @@
 // degree inside [-1, 1] by their angles.
 #include "ops/elementwise/polynomial.h"
 
+#include <cfloat>
+
 #include "kernels/map/map_loop.h"
 #include "kernels/math.h"
 
@@ -18,6 +20,26 @@ FLAM_FN double chebyshev_by_angle(Polynomial which, double x, double n) {
       return ::cos((n + 0.5) * angle) / ::cos(angle / 2);
     default:
       return ::sin((n + 0.5) * angle) / ::sin(angle / 2);
+  }
+}
+
+// Outside (-1, 1), where the angle is imaginary; at 1 and -1 the limits.
+FLAM_FN double chebyshev_by_hyperbola(Polynomial which, double x, double n) {
+  const bool odd = ::fmod(n, 2.0) != 0;
+  const double sign = x < 0 && odd ? -1 : 1, angle = ::acosh(::fabs(x));
+  if (x < 0 && which == Polynomial::chebyshev_v)
+    which = Polynomial::chebyshev_w;  // V(-x) = +-W(x)
+  else if (x < 0 && which == Polynomial::chebyshev_w)
+    which = Polynomial::chebyshev_v;
+  switch (which) {
+    case Polynomial::chebyshev_t:
+      return sign * ::cosh(n * angle);
+    case Polynomial::chebyshev_u:
+      return sign * (angle == 0 ? n + 1 : ::sinh((n + 1) * angle) / ::sinh(angle));
+    case Polynomial::chebyshev_v:
+      return sign * ::cosh((n + 0.5) * angle) / ::cosh(angle / 2);
+    default:
+      return sign * (angle == 0 ? 2 * n + 1 : ::sinh((n + 0.5) * angle) / ::sinh(angle / 2));
   }
 }
 
@@ -53,6 +75,9 @@ FLAM_FN double first_polynomial(Polynomial which, double x) {
   }
 }
 
+// Degrees from which no recurrence is walked to its end: a tensor may hold 2^60.
+inline constexpr double kMostSteps = 1 << 20;
+
 // `most`: the degree from which Hermite's leave the dtype, as in torch.
 FLAM_FN_APART double polynomial_of(Polynomial which, double x, double degree, double most) {
   const double n = ::trunc(degree);
@@ -63,6 +88,11 @@ FLAM_FN_APART double polynomial_of(Polynomial which, double x, double degree, do
   if (hermite && n > most) return NAN;
   if (which <= Polynomial::chebyshev_w && n > 8 && ::fabs(x) < 1) {
     return chebyshev_by_angle(which, x, n);
+  }
+  if (n > kMostSteps) {
+    if (which > Polynomial::chebyshev_w) return NAN;
+    const double y = chebyshev_by_hyperbola(which, x, n);
+    return ::fabs(y) <= DBL_MAX ? y : NAN;  // as the recurrence ends where it leaves the range
   }
   double before = 1, p = first_polynomial(which, x);
   for (double k = 1; k < n && p == p; k += 1) {

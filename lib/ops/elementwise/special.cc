@@ -48,7 +48,9 @@ struct PolygammaBackward {
   Saved x;
   int64_t n;
   static constexpr auto name = "PolygammaBackward0";
-  Tensors operator()(const Tensor& dy) const { return {mul(dy, polygamma(n + 1, x))}; }
+  Tensors operator()(const Tensor& dy) const {
+    return {mul(dy, polygamma(std::min(n, INT64_MAX - 1) + 1, x))};
+  }
 };
 
 Tensor gamma_slope(Call& c, int64_t n) {

@@ -27,7 +27,7 @@ struct Polygamma {
   template <class V> FLAM_FN V operator()(V x) const {
     if (n == 0) return V(digamma_of(double(x)));
     double factorial = 1;
-    for (double i = 2; i <= n; ++i) factorial *= i;
+    for (double i = 2; i <= n && factorial < INFINITY; ++i) factorial *= i;
     const double sign = ::fmod(n, 2.0) == 0 ? -1 : 1;
     return x != x ? x : V(sign * factorial * zeta_of(n + 1, double(x)));
   }

@@ -3,7 +3,7 @@
 // more.
 #include "kernels/conv/conv.h"
 
-#include "base/error.h"
+#include "base/checked.h"
 #include "ops/call.h"
 #include "ops/ops.h"
 #include "tensor/order.h"
@@ -131,6 +131,7 @@ Dims per_dimension(const char* op, const char* what, DimsView given, size_t spat
   for (int64_t v : out) {
     check(v >= least, Code::invalid_argument, op, ": ", what, " must be at least ", least, ", got ",
           ShapeText{out});
+    check_extent(op, what, v);
   }
   return out;
 }
@@ -207,8 +208,10 @@ Tensor transposed(const Op& op, const Tensor& x, const Tensor& w, const Tensor& 
   p.channels_last = lays_channels_last(o.x, c[1]);
   Dims sizes{o.x.size(0), w.size(1) * p.groups};
   for (size_t d = 0; d < spatial; ++d) {
-    sizes.push_back((o.x.sizes()[d + 2] - 1) * p.stride[d] - 2 * p.padding[d] +
-                    p.dilation[d] * (w.sizes()[d + 2] - 1) + extra[d] + 1);
+    const int64_t steps = checked_mul(o.x.sizes()[d + 2] - 1, p.stride[d], op, ": stride");
+    check_extent(op, "the extent of the strides", steps);
+    sizes.push_back(steps - 2 * p.padding[d] + window_reach(op, w.sizes()[d + 2], p.dilation[d]) +
+                    extra[d]);
     check(extra[d] < std::max(p.stride[d], p.dilation[d]), Code::invalid_argument, op,
           ": output padding must be smaller than either stride or dilation");
     check(o.x.sizes()[d + 2] > 0 && w.sizes()[d + 2] > 0 && sizes.back() > 0, Code::shape, op, "(",

@@ -1,7 +1,7 @@
 // What the pooling ops share: options of one, two or three spatial dimensions, given once for all
 // of them or once for each, and inputs with or without a batch.
 #pragma once
-#include "base/error.h"
+#include "base/checked.h"
 #include "kernels/pool/pool.h"
 #include "ops/formula.h"
 
@@ -20,6 +20,7 @@ struct Windows {
     for (int64_t n : out) {
       check(n >= least, Code::invalid_argument, op, ": ", what, " should not be less than ", least,
             ", got ", ShapeText{out});
+      check_extent(op, what, n);
     }
     return out;
   }
@@ -34,11 +35,7 @@ struct Windows {
     p.dilation = each("dilation", dilation, {&one, 1}, 1);
     p.ceil_mode = ceil_mode;
     for (size_t d = 0; d < spatial; ++d) {
-      int64_t reach = 0;
-      check(!__builtin_mul_overflow(p.dilation[d], p.kernel[d] - 1, &reach) && reach < INT64_MAX,
-            Code::invalid_argument, op,
-            ": effective kernel size overflows, but got kernel_size=", p.kernel[d],
-            " and dilation=", p.dilation[d]);
+      window_reach(op, p.kernel[d], p.dilation[d]);
       check(2 * p.padding[d] <= p.kernel[d], Code::invalid_argument, op,
             ": pad should be at most half of effective kernel size, but got pad=", p.padding[d],
             ", kernel_size=", p.kernel[d]);

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/error.h"
+#include "base/checked.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -110,6 +110,7 @@ struct Layers {
   Options o;
 
   size_t per_direction() const {
+    check_count(op, "num_layers", o.layers, 1 << 16);
     const size_t directions = size_t(o.layers) * (o.bidirectional ? 2 : 1);
     const size_t plain = o.biases ? 4 : 2, projected = plain + 1;
     if (kind == Kind::lstm && params.size() == directions * projected) return projected;
@@ -245,6 +246,8 @@ State cell(Kind kind, const Op& op, const Tensor& input, const State& state, con
   const Tensor& x = c[0];
   const State s{c[1], c[2]};
   const Weights w{c[3], c[4], c[5], c[6], {}};
+  check(w.ih.dim() == 2 && w.hh.dim() == 2, Code::shape, op, ": weights must be 2-D, got ", w.ih,
+        " and ", w.hh);
   check(x.dim() == 2 && x.size(1) == w.ih.size(1), Code::shape, op,
         ": input has inconsistent "
         "input_size: got ",
@@ -252,6 +255,11 @@ State cell(Kind kind, const Op& op, const Tensor& input, const State& state, con
   check(s.h.dim() == 2 && s.h.size(0) == x.size(0) && s.h.size(1) == w.hh.size(1), Code::shape, op,
         ": hidden has inconsistent hidden_size: got ", s.h, ", expected [", x.size(0), ", ",
         w.hh.size(1), "]");
+  const int64_t gates = gates_of(kind) * s.h.size(1);
+  for (const Tensor& t : {w.ih, w.hh}) {
+    check(t.size(0) == gates, Code::shape, op, ": expected weights of ", gates,
+          " rows, got ", t);
+  }
   return step(kind, linear(x, w.ih, w.b_ih), s, w);
 }
 

@@ -1,6 +1,6 @@
 // Images rearranged: channels into pixels and back, windows into columns and back. All are views
 // and copies, or reads of a list of places whose transpose is an addition at those places.
-#include "base/error.h"
+#include "base/checked.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -37,6 +37,7 @@ Columns columns_of(const char* op, DimsView size, DimsView kernel, DimsView dila
     to[1] = v.empty() ? fallback : v[v.size() - 1];
     check(to[0] >= least && to[1] >= least, Code::invalid_argument, op, ": ", what,
           " should not be less than ", least, ", got ", to[0], " and ", to[1]);
+    check_extent(op, what, std::max(to[0], to[1]));
   };
   pair(g.kernel, "kernel_size", kernel, 0, 1);
   pair(g.dilation, "dilation", dilation, 1, 1);
@@ -45,20 +46,24 @@ Columns columns_of(const char* op, DimsView size, DimsView kernel, DimsView dila
   pair(g.image, "size", size, 0, 0);
   for (int d = 0; d < 2; ++d) {
     g.image[d] += 2 * g.padding[d];
-    const int64_t room = g.image[d] - g.dilation[d] * (g.kernel[d] - 1) - 1;
+    const int64_t room = g.image[d] - window_reach(op, g.kernel[d], g.dilation[d]);
     check(room >= 0, Code::shape, op,
           ": calculated shape of the array of sliding blocks is empty: "
           "a window of ",
           g.kernel[d], " with dilation ", g.dilation[d], " in ", g.image[d], " padded elements");
     g.windows[d] = room / g.stride[d] + 1;
   }
+  checked_mul(g.kernel[0], g.kernel[1], op, ": kernel_size");  // products that are taken below
+  checked_mul(g.windows[0], g.windows[1], op, ": the number of windows");
+  checked_mul(g.image[0], g.image[1], op, ": the padded size");
   return g;
 }
 
 // Places in the padded plane: [kh kw windows], a window element's places together.
 Tensor places(const Columns& g, Device device) {
   const int64_t windows = g.windows[0] * g.windows[1];
-  const Tensor at = flambeau::empty(Dims{g.kernel[0] * g.kernel[1] * windows}, Dtype::i64, kCpu);
+  const Dims count{g.kernel[0], g.kernel[1], windows};
+  const Tensor at = flambeau::empty(Dims{numel_of(count)}, Dtype::i64, kCpu);
   int64_t* p = at.data_as<int64_t>();
   for (int64_t i = 0; i < g.kernel[0]; ++i) {
     for (int64_t j = 0; j < g.kernel[1]; ++j) {
@@ -82,14 +87,16 @@ Tensor pixel_shuffle(const Tensor& x, int64_t r) {
   check(r > 0, Code::invalid_argument, "pixel_shuffle expects a positive upscale_factor, but got ",
         r);
   const Tensor t = as_images(op::pixel_shuffle, x);
-  const int64_t c = t.size(1) / (r * r), h = t.size(2), w = t.size(3);
-  check(c * r * r == t.size(1), Code::shape,
+  const int64_t square = checked_mul(r, r, "pixel_shuffle: upscale_factor ", r);
+  const int64_t c = t.size(1) / square, h = t.size(2), w = t.size(3);
+  check(c * square == t.size(1), Code::shape,
         "pixel_shuffle expects its input's 'channel' dimension "
         "to be divisible by the square of upscale_factor, but input.size(-3)=",
-        t.size(1), " is not divisible by ", r * r);
+        t.size(1), " is not divisible by ", square);
   const Dims order{0, 1, 4, 2, 5, 3};
   return owned(reshape(permute(reshape(t, Dims{t.size(0), c, r, r, h, w}), order),
-                       leading(x, c, h * r, w * r)),
+                       leading(x, c, checked_mul(h, r, "pixel_shuffle: upscale_factor ", r),
+                               checked_mul(w, r, "pixel_shuffle: upscale_factor ", r))),
                x);
 }
 
@@ -98,13 +105,15 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
         "pixel_unshuffle expects a positive downscale_factor, but got ", r);
   const Tensor t = as_images(op::pixel_unshuffle, x);
   const int64_t c = t.size(1), h = t.size(2) / r, w = t.size(3) / r;
+  const int64_t square = checked_mul(r, r, "pixel_unshuffle: downscale_factor ", r);
   check(h * r == t.size(2) && w * r == t.size(3), Code::shape,
         "pixel_unshuffle expects height and "
         "width to be divisible by downscale_factor, but ",
         x, " is not divisible by ", r);
   const Dims order{0, 1, 3, 5, 2, 4};
-  const Tensor y = reshape(permute(reshape(t, Dims{t.size(0), c, h, r, w, r}), order),
-                           leading(x, c * r * r, h, w));
+  const Tensor y =
+      reshape(permute(reshape(t, Dims{t.size(0), c, h, r, w, r}), order),
+              leading(x, checked_mul(c, square, "pixel_unshuffle: downscale_factor ", r), h, w));
   return owned(in_order(y, is_channels_last(x, false)), x);
 }
 
@@ -137,8 +146,10 @@ Tensor im2col(const Tensor& x, DimsView kernel_size, DimsView dilation, DimsView
   const Tensor wide =
       padded ? pad(x, Dims{g.padding[1], g.padding[1], g.padding[0], g.padding[0]}) : x;
   const Tensor flat = reshape(wide, Dims{x.size(0), x.size(1), g.image[0] * g.image[1]});
-  return reshape(index_select(flat, 2, places(g, x.device())),
-                 Dims{x.size(0), x.size(1) * g.kernel[0] * g.kernel[1], windows});
+  return reshape(
+      index_select(flat, 2, places(g, x.device())),
+      Dims{x.size(0), checked_mul(x.size(1), g.kernel[0] * g.kernel[1], "unfold: kernel_size"),
+           windows});
 }
 
 Tensor col2im(const Tensor& x, DimsView output_size, DimsView kernel_size, DimsView dilation,

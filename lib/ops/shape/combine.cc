@@ -1,7 +1,7 @@
 // Turned, combined and cut tensors, made of views and joins.
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/checked.h"
 #include "ops/call.h"
 #include "ops/formula.h"
 #include "ops/ops.h"
@@ -84,6 +84,7 @@ Tensor cartesian_prod(TensorsView tensors) {
 Tensor combinations(const Tensor& x, int64_t r, bool with_replacement) {
   check(x.dim() == 1, Code::shape, "Expect a 1D vector, but got shape ", ShapeText{x.sizes()});
   check(r >= 0, Code::invalid_argument, "Expect a non-negative number, but got ", r);
+  check_count("combinations", "r", r, kMostDims);  // one dimension of a grid for each
   if (r == 0) return flambeau::empty(Dims{0}, x.dtype(), x.device());
   const int64_t n = x.size(0);
   const Tensor place = arange(num(int64_t{0}), num(n), num(int64_t{1}), Dtype::i64, x.device());
@@ -135,6 +136,7 @@ std::vector<Tensor> tensor_split(const Tensor& x, int64_t sections, int64_t dim)
         "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   check(sections > 0, Code::invalid_argument, "number of sections must be larger than 0, got ",
         sections);
+  check_count("tensor_split", "sections", sections);
   const int64_t n = x.size(dim);
   Dims places;
   for (int64_t i = 1; i < sections; ++i) {

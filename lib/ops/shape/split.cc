@@ -1,6 +1,6 @@
 // Taking a tensor apart: all parts are views recorded by one node, so that their gradients are
 // joined once.
-#include "base/error.h"
+#include "base/checked.h"
 #include "ops/call.h"
 #include "ops/ops.h"
 
@@ -81,6 +81,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
         "split expects split_size be non-negative, but got split_size=", split_size);
   check(split_size > 0 || n == 0, Code::invalid_argument,
         "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
+  check_count("split", "the number of parts", split_size ? (n - 1) / split_size + 1 : 1);
   Dims sizes;
   for (int64_t start = 0; start < n || sizes.empty(); start += split_size) {
     sizes.push_back(std::min(split_size, n - start));
@@ -96,7 +97,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& x, DimsView split_sizes, int6
           "split_with_sizes expects split_sizes have only non-negative entries, "
           "but got split_sizes=",
           ShapeText{split_sizes});
-    total += s;
+    total = checked_add(total, s, "split_with_sizes: split_sizes");
   }
   check(total == x.sizes()[d], Code::invalid_argument,
         "split_with_sizes expects split_sizes to sum exactly to ", x.sizes()[d],
@@ -110,13 +111,15 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
   check(chunks > 0, Code::invalid_argument,
         "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t n = x.sizes()[d];
+  check_count("chunk", "chunks", n == 0 ? chunks : 1);  // one empty part each
   if (n == 0) return split_with_sizes(x, Dims(size_t(chunks), 0), dim);
-  return split(x, (n + chunks - 1) / chunks, dim);
+  return split(x, (n - 1) / chunks + 1, dim);
 }
 
 std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
   check(x.dim() > 0, Code::index, "Dimension specified as ", dim, " but tensor has no dimensions");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
+  check_count("unbind", "the size of the dimension", x.sizes()[d]);
   Dims sizes(x.sizes()), strides(x.strides());
   sizes.erase(d);
   strides.erase(d);

@@ -157,6 +157,7 @@ Tensor view(const Tensor& x, DimsView shape) {
 }
 
 Tensor view_dtype(const Tensor& x, Dtype dtype) {
+  check(dtype != Dtype::none, Code::dtype, "view: dtype must name an element type, got 0 (none)");
   const auto own = int64_t(x.element_size()), other = int64_t(size_of(dtype));
   Dims sizes(x.sizes()), strides(x.strides());
   int64_t offset = x.offset();
