@@ -119,6 +119,7 @@ def _operand(p: Param, told: dict[str, str]) -> dict:
         "role": "consumed" if p.consumes else "written" if p.mutable else None,
         "enum": p.enum,
         "optional": p.nullable,
+        "entries_optional": p.null_entries,
         "dtypes": facts.dtypes(text) if tensors else None,
         "shape": facts.shape(text) if tensors else None,
         "range": facts.interval(text) if p.kind in _NUMBERS else None,

@@ -53,7 +53,7 @@ def _checks(f: Function) -> list[str]:
     lines = []
     for p in f.c_params:
         if p.name in counted:
-            entries = p.kind in ("tensors", "strings") and not p.nullable
+            entries = p.kind in ("tensors", "strings") and not p.null_entries
             condition = f"has_null({p.name}, n_{p.name})" if entries else f"!{p.name} && n_{p.name}"
             what = f"{p.name} or an entry of it" if entries else p.name
         elif _needs_check(p):
@@ -91,7 +91,9 @@ def _chosen(f: Function, counted: set[str]) -> str:
         return ""
     text = f"const Options<{f.options}> given(options); "
     for p in (p for p in f.params if p.option and p.name in counted):
-        text += f'check_list("options->{p.name}", given->{p.name}, given->n_{p.name}); '
+        whole = p.kind in ("tensors", "strings") and not p.null_entries
+        check = "check_entries" if whole else "check_list"
+        text += f'{check}("options->{p.name}", given->{p.name}, given->n_{p.name}); '
     return text
 
 

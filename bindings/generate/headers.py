@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import re
 import sys
@@ -66,6 +67,29 @@ def _kind(
     if bare in LISTS or bare in SCALARS:
         return "pointer", None
     return "unknown", None
+
+
+@functools.cache
+def _source(path: str) -> bytes:
+    return pathlib.Path(path).read_bytes()
+
+
+def _comment(entry) -> str:
+    """What is said about a field or an enumerator: a doc comment, one behind it on its line, or one
+    on lines of its own before it.
+    """
+    if entry.raw_comment:
+        return docs.parse(entry.raw_comment)["text"]
+    text = _source(entry.location.file.name)
+    behind = re.match(
+        rb"[^\n/]*?[;,]?[ \t]*/\*(.*?)\*/", text[entry.extent.end.offset :], re.DOTALL
+    )
+    before = re.search(
+        rb"\n[ \t]*/\*((?:(?!\*/).)*)\*/\s*$", text[: entry.extent.start.offset], re.DOTALL
+    )
+    found = behind or before
+    lines = found[1].decode().splitlines() if found else []
+    return " ".join(" ".join(line.strip().removeprefix("*").split()) for line in lines).strip()
 
 
 class Reader:
@@ -223,7 +247,7 @@ class Reader:
                         "name": f.spelling,
                         "type": f.type.spelling,
                         "default": _annotations(f).get("default"),
-                        "doc": docs.parse(f.raw_comment)["text"],
+                        "doc": _comment(f),
                     }
                     for f in fields
                 ],
@@ -245,7 +269,7 @@ class Reader:
                 {
                     "name": v.spelling,
                     "value": v.enum_value,
-                    "doc": docs.parse(v.raw_comment)["text"],
+                    "doc": _comment(v),
                 }
                 for v in following[0].get_children()
             ]
@@ -353,6 +377,7 @@ class Reader:
                     "consumes" in marks,
                     kind in ("tensor", "handle") and not type_name.startswith("const"),
                     count_of,
+                    null_entries="nullable_entries" in marks,
                     after=marks.get("after"),
                     marks=tuple(marks),
                 )

@@ -19,7 +19,7 @@ _KEYWORDS = set(
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
 _NOTES = {"since", "blocks", "borrowed", "torch", "inplace", "out", "nullable", "autocast"}
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
-_MARKS = {"nullable", "default", "variadic", "keyword", "consumes", "after"}
+_MARKS = {"nullable", "nullable_entries", "default", "variadic", "keyword", "consumes", "after"}
 _MOST = 8  # arguments of a function
 # What is an option where it has a default: no operand, and not the dtype and device of `to`.
 _OPTIONAL = set("bool int size double enum string ints doubles pointer handle".split())

@@ -44,6 +44,7 @@ class Param:
     count_of: str | None = None  # this is the length of that list
     option: bool = False  # a field of the function's options struct
     after: str | None = None  # bindings take it behind this option
+    null_entries: bool = False  # of a list: NULL entries are values
     marks: tuple[str, ...] = ()  # its annotations, for the lint
 
 

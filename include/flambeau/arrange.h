@@ -53,7 +53,7 @@ FLAM_API flam_tensor *flam_cartesian_prod(
 /** Options of `flam_combinations`. */
 typedef struct flam_combinations_options {
   size_t struct_size; /**< sizeof(flam_combinations_options) */
-  int64_t r FLAM_DEFAULT(2); /**< how many elements; default 2 */
+  int64_t r FLAM_DEFAULT(2); /**< how many elements, in [0, 64]; default 2 */
   /** whether an element may be chosen again; default false */
   flam_bool with_replacement FLAM_DEFAULT(0);
 } flam_combinations_options;

@@ -66,7 +66,7 @@ typedef struct flam_autograd_backward_options {
   size_t struct_size; /**< sizeof(flam_autograd_backward_options) */
   /** their gradients, in their shapes; a NULL entry stands for 1 and needs one element; default:
    *  all NULL */
-  flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL);
+  flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL) FLAM_NULLABLE_ENTRIES;
   size_t n_grad_tensors;
   /** whether saved values stay for another pass; `create_graph` implies it; default false */
   flam_bool retain_graph FLAM_DEFAULT(0);
@@ -92,7 +92,7 @@ FLAM_API FLAM_BLOCKS flam_status flam_autograd_backward(
 typedef struct flam_grad_options {
   size_t struct_size; /**< sizeof(flam_grad_options) */
   /** gradients of `outputs`; a NULL entry stands for 1 and needs one element; default: all NULL */
-  flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL);
+  flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL) FLAM_NULLABLE_ENTRIES;
   size_t n_grad_outputs;
   /** whether saved values stay for another pass; `create_graph` implies it; default false */
   flam_bool retain_graph FLAM_DEFAULT(0);
@@ -323,8 +323,9 @@ typedef struct flam_function_record_options {
  *   for a dirty leaf that requires grad.
  */
 FLAM_API flam_tensor_list *flam_function_record(
-    const flam_function *function, flam_tensor *const *inputs, size_t n_inputs,
-    flam_tensor *const *outputs, size_t n_outputs, const flam_function_record_options *options);
+    const flam_function *function, FLAM_NULLABLE_ENTRIES flam_tensor *const *inputs,
+    size_t n_inputs, flam_tensor *const *outputs, size_t n_outputs,
+    const flam_function_record_options *options);
 
 /** Which operands a running `backward` callback should compute gradients for.
  *

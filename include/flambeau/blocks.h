@@ -166,7 +166,7 @@ FLAM_API flam_module *flam_nn_embedding(
 /** Options of `flam_nn_recurrent`. */
 typedef struct flam_nn_recurrent_options {
   size_t struct_size; /**< sizeof(flam_nn_recurrent_options) */
-  int64_t num_layers FLAM_DEFAULT(1); /**< how many layers; default 1 */
+  int64_t num_layers FLAM_DEFAULT(1); /**< how many layers, in [1, 65536]; default 1 */
   flam_bool bias FLAM_DEFAULT(1); /**< whether there is a bias; default true (1) */
   /** whether the batch is the first dimension; default false */
   flam_bool batch_first FLAM_DEFAULT(0);

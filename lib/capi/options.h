@@ -59,6 +59,11 @@ template <class T> void check_list(const char* name, const T* list, size_t n) {
   check(list || n == 0, Code::invalid_argument, name, " is NULL and its count is ", n);
 }
 
+// The same of handles or texts whose entries are none of them NULL.
+template <class T> void check_entries(const char* name, T* const* list, size_t n) {
+  check(!has_null(list, n), Code::invalid_argument, name, " or an entry of it is NULL");
+}
+
 // A list that is absent is its default, one number.
 template <class T> class ListOr {
  public:
