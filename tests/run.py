@@ -27,6 +27,8 @@ def table(build) -> list[Suite]:
     ]
     for device in ("cpu", "sim", "emu"):
         listed += suites.python_suites(build, device)
+    for device in ("cpu", "sim"):
+        listed.append(suites.extreme(build, device))
     listed += suites.instruction_sets(build)
     library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
     listed.append(suites.pytest("comparer", ["tests/torch"], env=library, needs=("cffi", "scipy")))

@@ -68,6 +68,13 @@ def python_suites(build: Path, device: str) -> list[Suite]:
     ]
 
 
+def extreme(build: Path, device: str) -> Suite:
+    """Every exported function with arguments that no program should pass."""
+    library = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
+    name = f"extreme arguments on {device}"
+    return pytest(name, ["tests/extreme"], f"--device={device}", env=library)
+
+
 def instruction_sets(build: Path) -> list[Suite]:
     """How exact numbers are on older processors: releases hold three builds of each kernel."""
     missing = "" if build.name in ("cpu", "cuda") else "this build has one instruction set"

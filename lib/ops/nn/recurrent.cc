@@ -257,8 +257,7 @@ State cell(Kind kind, const Op& op, const Tensor& input, const State& state, con
         w.hh.size(1), "]");
   const int64_t gates = gates_of(kind) * s.h.size(1);
   for (const Tensor& t : {w.ih, w.hh}) {
-    check(t.size(0) == gates, Code::shape, op, ": expected weights of ", gates,
-          " rows, got ", t);
+    check(t.size(0) == gates, Code::shape, op, ": expected weights of ", gates, " rows, got ", t);
   }
   return step(kind, linear(x, w.ih, w.b_ih), s, w);
 }

@@ -1,0 +1,186 @@
+"""A child process that calls functions with extreme arguments: `worker.py DEVICE JOURNAL` reads
+`function first_case` from standard input, one a line, and writes findings to standard output.
+
+Before each call it writes function, case and arguments to the journal, which outlives it, so that
+the parent can name the call that crashed or did not end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import mmap
+import os
+import random
+import resource
+import signal
+import sys
+
+import record
+import values
+from engine import Engine
+from record import Signature, Slot
+from values import Value
+
+ROOM = 1 << 30  # bytes of address space beyond what the library takes at rest
+CPU_SECONDS, SECONDS = 5, 240  # of one call; the second is for those that wait
+ATTEMPTS = 96
+TOGETHER = 24  # calls with several extreme arguments
+
+
+def known_to_fail(result: dict, value) -> bool:
+    if result["kind"] == "status":
+        return value != 0
+    return result["kind"] == "handle" and not value
+
+
+class Worker:
+    def __init__(self, device: str, journal: str):
+        self.engine = Engine(record.read(), device)
+        with open(journal, "r+b") as f:
+            self.journal = mmap.mmap(f.fileno(), 0)
+        self.engine.tensor("FLAM_F32", (4, 4))
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    def say(self, **line) -> None:
+        print(json.dumps(line), flush=True)
+
+    def note(self, f: Signature, case: int, text: str) -> None:
+        line = json.dumps([f.name, case, f"{f.name}({text})"[:1000]]).encode()
+        self.journal[: len(line) + 1] = line + b"\0"
+
+    def call(self, f: Signature, arguments: dict[str, Value], case: int) -> bool:
+        """One call in a frame of its own; what it leaves behind is looked at."""
+        run = self.engine.run
+        text = ", ".join(f"{name}={v.text}" for name, v in arguments.items())
+        self.note(f, case, text)
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        frame = run("flam_frame_push")
+        entry = self.engine.entry(f.name)
+        result = entry(*(a for v in arguments.values() for a in v.arguments))
+        code = run("flam_error_code")
+        fault = self.fault(f, result, code)
+        if fault:
+            self.say(function=f.name, case=case, call=f"{f.name}({text})"[:400], fault=fault)
+        run("flam_error_clear")
+        failed = known_to_fail(f.result, result)
+        if not failed and f.result["type"] == "flam_tensor *" and result:
+            self.use(result)
+        run("flam_frame_pop", ctypes.c_uint64(frame))
+        run("flam_error_clear")
+        return not failed
+
+    def fault(self, f: Signature, result, code: int) -> str:
+        message = self.engine.run("flam_error_message") or b""
+        if f.name.startswith("flam_error_"):
+            return ""
+        failed = known_to_fail(f.result, result)
+        if failed and not (code and message.strip()) and not f.result["nullable"]:
+            return "fails and leaves no error"
+        if failed and f.result["kind"] == "status" and code != result:
+            return f"returns status {result}, and the error pending is {code}"
+        if not failed and code:
+            return f"gives a result and leaves an error: {message[:200].decode(errors='replace')}"
+        if code == 21:
+            return f"an internal error: {message[:300].decode(errors='replace')}"
+        return ""
+
+    def use(self, tensor: int) -> None:
+        """A result must be whole: it is read, and walked back from."""
+        e, handle = self.engine, Value("", (ctypes.c_void_p(tensor),))
+        if not 0 < e.run("flam_tensor_numel", handle.arguments[0]) < 5000:
+            return
+        total = e.call("flam_sum", input=handle)
+        if total and e.run("flam_tensor_requires_grad", ctypes.c_void_p(total)):
+            e.call("flam_backward", tensors=values.handles([Value("", (ctypes.c_void_p(total),))]))
+
+    # ---- cases ---------------------------------------------------------------------------------
+
+    def bases(self, f: Signature) -> tuple[list[int], int]:
+        """Attempts that work, at most two, and how many were tried."""
+        found = []
+        for number in range(ATTEMPTS):
+            if self.call(f, self.engine.attempt(f, number), -number - 1):
+                found.append(number)
+            if len(found) == 2 or (not f.slots and number):
+                break
+        return found, number + 1
+
+    def fresh(self, f: Signature, base: int, first: dict[str, Value]) -> dict[str, Value]:
+        """The base's arguments, those that a call may change or release made anew."""
+        e = self.engine
+        changes = [
+            s for s in f.slots if s.family in ("tensor", "handle") and not s.const or s.consumes
+        ]
+        return e.attempt(f, base) if changes else first
+
+    def cases(self, f: Signature, base: int):
+        """(what to replace, by name) of every case, in an order that depends on nothing else."""
+        e = self.engine
+        first = e.attempt(f, base)
+        fields = [s for o in f.slots for s in e.fields(o)]
+        given = first | {s.name: values.NULL for s in fields}
+        choices = {s.name: e.extremes(s, given[s.name]) for s in (*f.slots, *fields)}
+        for s in f.slots:
+            yield from ({s.name: v} for v in choices[s.name])
+        kinds: dict[str, list[Slot]] = {}
+        for s in f.slots:
+            if s.family in ("tensor", "handle"):
+                kinds.setdefault(s.bare, []).append(s)
+        for alike in kinds.values():  # one object in two places
+            if len(alike) > 1:
+                yield {s.name: first[alike[0].name] for s in alike}
+        rng = random.Random(f"{f.name} together")
+        fixed = ("tensor", "handle", "out")
+        free = [s for s in (*f.slots, *fields) if s.family not in fixed and not e.fields(s)]
+        for _ in range(TOGETHER if len(free) > 1 else 0):
+            chosen = rng.sample(free, rng.randint(2, len(free)))
+            yield {s.name: rng.choice(choices[s.name]) for s in chosen}
+        whole = [s for s in free if s.bare in ("int64_t", "uint64_t", "size_t")]
+        for _ in range(TOGETHER if len(whole) > 1 else 0):
+            chosen = rng.sample(whole, rng.randint(2, len(whole)))
+            scale = 2 ** rng.choice((31, 32, 40, 61, 62, 63)) - rng.choice((0, 1))
+            yield {s.name: values.related(s, given[s.name], rng, scale) for s in chosen}
+
+    def placed(self, f: Signature, replaced: dict[str, Value]) -> dict[str, Value]:
+        """The same with fields in their structs."""
+        e = self.engine
+        found = {s.name: e.renewed(s, replaced[s.name]) for s in f.slots if s.name in replaced}
+        for o in f.slots:
+            inside = {s.name: replaced[s.name] for s in e.fields(o) if s.name in replaced}
+            if inside and o.name not in found:
+                shown = ", ".join(f".{name} = {v.text}" for name, v in inside.items())
+                found[o.name] = e.options(o, inside)._replace(text=f"{{{shown}}}")
+        return found
+
+    def function(self, f: Signature, start: int) -> None:
+        """Every case of a function from that number on."""
+        if start < 0:  # an attempt crashed: those after it are not needed to go on
+            bases, tried = [], -start
+        else:
+            bases, tried = self.bases(f)
+        self.say(function=f.name, works=bool(bases), tried=tried)
+        number = 0
+        for base in bases or [0]:
+            first = self.engine.attempt(f, base)
+            for replaced in self.cases(f, base):
+                number += 1
+                if number > max(start, 0):
+                    arguments = self.fresh(f, base, first) | self.placed(f, replaced)
+                    self.call(f, arguments, number)
+        self.say(function=f.name, calls=number, done=True)
+
+
+def main() -> None:
+    worker = Worker(*sys.argv[1:3])
+    for line in sys.stdin:
+        name, start = line.split()
+        worker.function(worker.engine.record.functions[name], int(start))
+    os._exit(0)  # scopes that calls left open hold callbacks of this interpreter
+
+
+if __name__ == "__main__":
+    main()
