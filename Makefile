@@ -11,7 +11,7 @@ PREFIX ?= /usr/local
 BUILD := lib/build/build.sh
 VENV := .venv/bin
 
-.PHONY: help doctor build demo test lint fmt gen gen-check size asan tsan bench test-torch torch-env gpu-check install \
+.PHONY: help doctor build demo test lint fmt gen gen-check docs size asan tsan bench test-torch torch-env gpu-check install \
         dist wheel setup clean distclean
 
 help: ## this list
@@ -49,6 +49,9 @@ gen: setup ## generate shims, bindings and reference from the headers, as each b
 
 gen-check: setup ## fail where a generated file that git keeps is not current
 	@$(VENV)/python bindings/generate --check
+
+docs: setup ## the reference as a site for C, Python and Rust, into build/docs/site; works from files
+	@lib/build/docs.sh
 
 size: ## bytes of the library by section, and its largest symbols
 	@$(BUILD) $(PRESET) $(CUDA) flambeau

@@ -20,7 +20,6 @@ UNTRACKED = (  # what only machines read: .gitignore names the same
     "lib/ops/gen/",
     "bindings/python/gen/",
     "bindings/python/flambeau/_gen/",
-    "bindings/reference/",
     "bindings/rust/flambeau/src/gen/",
     "bindings/rust/flambeau-sys/src/gen/",
     "tests/harness/gen/",
