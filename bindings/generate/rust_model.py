@@ -29,7 +29,7 @@ OWN_THREADS = ("flam_loader", "flam_dataset")
 # Where a header's functions and types are, when not at the crate's root.
 NAMESPACES = {
     **dict.fromkeys(("layers", "blocks", "module"), "nn"),
-    **dict.fromkeys(("optim", "schedule"), "optim"),
+    **dict.fromkeys(("optim", "optim_step", "schedule"), "optim"),
     **dict.fromkeys(("autograd", "saved"), "autograd"),
     **dict.fromkeys(("plot", "progress"), "tools"),
     **{name: name for name in ("data", "amp", "init", "memory", "profiler")},

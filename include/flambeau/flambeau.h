@@ -40,6 +40,7 @@
 #include "flambeau/norm.h"
 #include "flambeau/numeric.h"
 #include "flambeau/optim.h"
+#include "flambeau/optim_step.h"
 #include "flambeau/pad.h"
 #include "flambeau/plot.h"
 #include "flambeau/pointwise.h"

@@ -798,26 +798,6 @@ struct flam_api_table {
   flam_tensor *(*nextafter_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*nextafter_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_status (*frexp)(const flam_tensor *, flam_tensor **, flam_tensor **);
-  flam_status (*sgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
-      flam_sgd_step_options *);
-  flam_status (*adam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
-      flam_adam_step_options *);
-  flam_status (*rmsprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
-      const flam_rmsprop_step_options *);
-  flam_status (*adagrad_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
-      const flam_adagrad_step_options *);
-  flam_status (*adadelta_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
-      const flam_adadelta_step_options *);
-  flam_status (*adamax_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
-      const flam_adamax_step_options *);
-  flam_status (*nadam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
-      const flam_nadam_step_options *);
-  flam_status (*radam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
-      const flam_radam_step_options *);
-  flam_status (*asgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
-      flam_asgd_step_options *);
-  flam_status (*rprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, const
-      flam_rprop_step_options *);
   flam_tensor *(*clip_grad_norm_)(flam_tensor *const *, size_t, double, const
       flam_clip_grad_norm_options *);
   flam_status (*clip_grad_value_)(flam_tensor *const *, size_t, double);
@@ -848,6 +828,26 @@ struct flam_api_table {
   void (*optimizer_release)(flam_optimizer *);
   flam_optimizer *(*optimizer_retain)(const flam_optimizer *);
   flam_optimizer *(*optimizer_keep)(flam_optimizer *);
+  flam_status (*sgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_sgd_step_options *);
+  flam_status (*adam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_adam_step_options *);
+  flam_status (*rmsprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_rmsprop_step_options *);
+  flam_status (*adagrad_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_adagrad_step_options *);
+  flam_status (*adadelta_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_adadelta_step_options *);
+  flam_status (*adamax_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_adamax_step_options *);
+  flam_status (*nadam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_nadam_step_options *);
+  flam_status (*radam_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double,
+      const flam_radam_step_options *);
+  flam_status (*asgd_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, double, const
+      flam_asgd_step_options *);
+  flam_status (*rprop_step)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, const
+      flam_rprop_step_options *);
   flam_tensor *(*pad)(const flam_tensor *, const int64_t *, size_t, const flam_pad_options *);
   flam_plot *(*plot_new)(const char *);
   void (*plot_release)(flam_plot *);
@@ -1579,11 +1579,11 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
   FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
   FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
@@ -2298,16 +2298,6 @@ static const char *const flam_api_names_[] = {
     "flam_nextafter_",
     "flam_nextafter_out",
     "flam_frexp",
-    "flam_sgd_step",
-    "flam_adam_step",
-    "flam_rmsprop_step",
-    "flam_adagrad_step",
-    "flam_adadelta_step",
-    "flam_adamax_step",
-    "flam_nadam_step",
-    "flam_radam_step",
-    "flam_asgd_step",
-    "flam_rprop_step",
     "flam_clip_grad_norm_",
     "flam_clip_grad_value_",
     "flam_sgd_new",
@@ -2336,6 +2326,16 @@ static const char *const flam_api_names_[] = {
     "flam_optimizer_release",
     "flam_optimizer_retain",
     "flam_optimizer_keep",
+    "flam_sgd_step",
+    "flam_adam_step",
+    "flam_rmsprop_step",
+    "flam_adagrad_step",
+    "flam_adadelta_step",
+    "flam_adamax_step",
+    "flam_nadam_step",
+    "flam_radam_step",
+    "flam_asgd_step",
+    "flam_rprop_step",
     "flam_pad",
     "flam_plot_new",
     "flam_plot_release",
@@ -3598,16 +3598,6 @@ const char *flam_library_load(const char *path) {
 #define flam_nextafter_ (flam_api.nextafter_)
 #define flam_nextafter_out (flam_api.nextafter_out)
 #define flam_frexp (flam_api.frexp)
-#define flam_sgd_step (flam_api.sgd_step)
-#define flam_adam_step (flam_api.adam_step)
-#define flam_rmsprop_step (flam_api.rmsprop_step)
-#define flam_adagrad_step (flam_api.adagrad_step)
-#define flam_adadelta_step (flam_api.adadelta_step)
-#define flam_adamax_step (flam_api.adamax_step)
-#define flam_nadam_step (flam_api.nadam_step)
-#define flam_radam_step (flam_api.radam_step)
-#define flam_asgd_step (flam_api.asgd_step)
-#define flam_rprop_step (flam_api.rprop_step)
 #define flam_clip_grad_norm_ (flam_api.clip_grad_norm_)
 #define flam_clip_grad_value_ (flam_api.clip_grad_value_)
 #define flam_sgd_new (flam_api.sgd_new)
@@ -3636,6 +3626,16 @@ const char *flam_library_load(const char *path) {
 #define flam_optimizer_release (flam_api.optimizer_release)
 #define flam_optimizer_retain (flam_api.optimizer_retain)
 #define flam_optimizer_keep (flam_api.optimizer_keep)
+#define flam_sgd_step (flam_api.sgd_step)
+#define flam_adam_step (flam_api.adam_step)
+#define flam_rmsprop_step (flam_api.rmsprop_step)
+#define flam_adagrad_step (flam_api.adagrad_step)
+#define flam_adadelta_step (flam_api.adadelta_step)
+#define flam_adamax_step (flam_api.adamax_step)
+#define flam_nadam_step (flam_api.nadam_step)
+#define flam_radam_step (flam_api.radam_step)
+#define flam_asgd_step (flam_api.asgd_step)
+#define flam_rprop_step (flam_api.rprop_step)
 #define flam_pad (flam_api.pad)
 #define flam_plot_new (flam_api.plot_new)
 #define flam_plot_release (flam_api.plot_release)

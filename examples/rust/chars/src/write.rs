@@ -19,7 +19,8 @@ fn next_logits(model: &Chars, codes: &Tensor, memory: &Memory) -> Result<(Tensor
     let how = LstmOptions::default().num_layers(LAYERS).batch_first(true);
     let vectors = model.layers.child("embedding")?.forward(codes)?;
     let parameters = model.layers.child("lstm")?.parameters()?;
-    let (output, h, c) = lstm_with(&vectors, &parameters, Some(&[&memory.0, &memory.1]), None, how)?;
+    let states = [&memory.0, &memory.1];
+    let (output, h, c) = lstm_with(&vectors, &parameters, Some(&states), None, how)?;
     let last = output.narrow(1, output.size(1) - 1, 1)?;
     let logits = model.layers.child("head")?.forward(&last)?;
     Ok((logits.reshape(&[-1])?, (h, c)))
