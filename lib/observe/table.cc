@@ -141,7 +141,10 @@ std::string drawn(const std::vector<Column>& columns, const std::vector<Average>
     size_t width = std::string_view(c.header).size();
     for (size_t r = 0; r < rows.size(); ++r) {
       std::string text = c.text(rows[r]);
-      if (text.size() > most) text.replace(most - 3, text.npos, "...");
+      if (text.size() > most) {
+        text.resize(most - 3);
+        text += "...";
+      }
       width = std::max(width, text.size());
       cells[r].push_back(std::move(text));
     }
