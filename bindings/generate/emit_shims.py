@@ -173,9 +173,10 @@ def _file(header: str, functions: list[Function]) -> str:
     targets = sorted(
         {'"ops/ops.h"' if f.namespace == "ops" else '"capi/gen/targets.h"' for f in functions}
     )
-    first = [*_enums_used(functions), '"capi/guard.h"']
+    # The declarations are what exports the functions: without them they are hidden.
+    first = [*_enums_used(functions), '"capi/guard.h"', '"flambeau/flambeau.h"']
     if any(f.options for f in functions):
-        first.insert(-1, '"capi/gen/options.h"')
+        first.insert(-2, '"capi/gen/options.h"')
     return (
         cpp.BANNER
         + "".join(f"#include {t}\n" for t in [*first, *targets])
