@@ -200,6 +200,8 @@ def write(folder: pathlib.Path) -> None:
     pages = Pages(headers.read(ROOT / "include"))
     (folder / "pages/guides").mkdir(parents=True, exist_ok=True)
     (folder / "pages/reference").mkdir(exist_ok=True)
+    (folder / "pages/assets").mkdir(exist_ok=True)
+    (folder / "pages/assets/iframe-worker.js").write_text((HERE / "worker.js").read_text())
     guides = sorted((HERE / "guides").glob("*.md"))
     for guide in guides:
         home = guide.stem == "index"
