@@ -95,7 +95,7 @@ class Worker:
             return
         total = e.call("flam_sum", input=handle)
         if total and e.run("flam_tensor_requires_grad", ctypes.c_void_p(total)):
-            e.call("flam_backward", tensors=values.handles([Value("", (ctypes.c_void_p(total),))]))
+            e.run("flam_backward", ctypes.c_void_p(total))
 
     # ---- cases ---------------------------------------------------------------------------------
 
