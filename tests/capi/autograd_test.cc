@@ -40,7 +40,7 @@ template <class F> std::string error_of(Code code, F&& f) {
 
 void backward_ones(const Tensor& y) {
   const Tensor g = ops::ones(y.sizes());
-  capi::backward({&y, 1}, {&g, 1}, false, false, {});
+  capi::autograd_backward({&y, 1}, {&g, 1}, false, false, {});
 }
 
 struct Counter {

@@ -14,7 +14,7 @@ Tensor tensor(std::vector<double> v, Dims size, Dtype dtype = Dtype::f32) {
   return ops::to_dtype(capi::tensor_from_data(v.data(), size, Dtype::f64, kCpu, false), dtype);
 }
 
-std::string text(const Tensor& t) { return capi::tensor_format(t, nullptr); }
+std::string text(const Tensor& t) { return capi::tensor_format(t); }
 
 TEST(Format, WholeNumbersAndFractions) {
   EXPECT_EQ(text(tensor({1, 2, 3, 4}, {2, 2})), "tensor([[1., 2.],\n        [3., 4.]])");
