@@ -29,7 +29,7 @@ GROUPS = {
     "Shapes and indices": "shape join arrange index pad",
     "Linear algebra": "matmul contract linalg",
     "Networks": "conv pool norm attention recurrent embedding image loss margin random init",
-    "Modules and training": "module layers blocks optim schedule autograd saved amp",
+    "Modules and training": "module layers blocks optim optim_step schedule autograd saved amp",
     "Data and files": "data io state",
     "Memory, streams and tools": "memory stream profiler progress plot",
 }
@@ -102,14 +102,17 @@ class Pages:
             if e["header"] == header:
                 rows = [(f"`{v['name']}`", str(v["value"]), v["doc"]) for v in e["values"]]
                 blocks.append(_type(e, ("enumerator", "number", ""), rows))
+        options = []  # behind the functions, which name them
         for s in self.api.structs:
             if s["header"] == header:
                 rows = [(f"`{x['name']}`", f"`{x['type']}`", _with_default(x)) for x in s["fields"]]
-                blocks.append(_type(s, ("field", "type", ""), rows))
+                place = options if s["name"].endswith("_options") else blocks
+                place.append(_type(s, ("field", "type", ""), rows))
         blocks += [
             self.function(f) for f in self.api.functions if f.header == header and not f.form
         ]
-        return text.linked("\n\n".join(b for b in blocks if b) + "\n", self.places, "../")
+        whole = "\n\n".join(b for b in (*blocks, *options) if b)
+        return text.linked(whole + "\n", self.places, "../")
 
     def index(self) -> str:
         """All functions by letter."""
