@@ -19,7 +19,7 @@ def test_pools_with_indices_give_both_whatever_the_flag(flag):
 def test_pools_refuse_empty_planes_and_windows_that_overflow():
     with pytest.raises(RuntimeError, match="non-zero size"):
         F.max_pool1d(torch.zeros(0, 10), 2)
-    with pytest.raises(RuntimeError, match="overflows"):
+    with pytest.raises(RuntimeError, match="must be at most"):
         F.max_pool1d(torch.zeros(1, 2, 3), 8608480567731124087, 1, 1, 1250999896764)
     with pytest.raises(RuntimeError, match="pad"):
         F.max_pool2d(torch.zeros(1, 2, 3, 3), 2, padding=-1)
