@@ -1,5 +1,6 @@
-// The library's own operator new and delete (no other code of the process sees them): those of the
-// standard library, and the question whether memory is withheld.
+// The library's own operator new and delete: those of the standard library, and the question
+// whether memory is withheld. The shared library keeps them to itself; a program that links the
+// static archive takes them over. A sanitizer brings its own, and nothing is withheld from it.
 #include "base/quarantine.h"
 
 #include <cstdlib>
@@ -10,6 +11,8 @@ namespace flambeau {
 bool (*withhold)(void* memory) noexcept = nullptr;
 
 }  // namespace flambeau
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 void* operator new(size_t n) {
   for (;;) {
@@ -27,3 +30,5 @@ void operator delete(void* p) noexcept {
 }
 
 void operator delete(void* p, size_t) noexcept { ::operator delete(p); }
+
+#endif

@@ -1,5 +1,5 @@
-# The Python extension: one abi3 file that holds both CFFI modules (their sources are generated and
-# committed). It names libflambeau by soname only; the package opens the library first and so
+# The Python extension: one abi3 file that holds both CFFI modules (the build generates
+# their sources). It names libflambeau by soname only; the package opens the library first and so
 # decides which file it gets.
 
 find_package(Python COMPONENTS Interpreter Development.SABIModule)

@@ -74,10 +74,13 @@ foreach(file IN LISTS c_tests)
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(capi.${name}${suffix} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 600)
   endforeach()
-  # Every handle looked up: the tests' own mistakes, and right ones that are taken for wrong.
-  add_test(NAME capi.${name}.handles COMMAND capi_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(capi.${name}.handles PROPERTIES TIMEOUT 600 ENVIRONMENT
-                       "FLAMBEAU_LIBRARY=$<TARGET_FILE:flambeau>;FLAMBEAU_CHECK=handles")
+  # Every handle looked up: the tests' own mistakes, and right ones taken for wrong. Under a
+  # sanitizer no memory is withheld, so that a released handle's address may come again.
+  if(NOT FLAM_SANITIZE)
+    add_test(NAME capi.${name}.handles COMMAND capi_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(capi.${name}.handles PROPERTIES TIMEOUT 600 ENVIRONMENT
+                         "FLAMBEAU_LIBRARY=$<TARGET_FILE:flambeau>;FLAMBEAU_CHECK=handles")
+  endif()
 endforeach()
 
 # Benchmarks: programs over the library as a user has it, `make bench` runs them.
