@@ -36,6 +36,12 @@ SPECIAL = (  # dtype, shape, content
 CODES = {"F32": "f", "F64": "d", "F16": "e", "I64": "q", "U8": "B", "BOOL": "B"}
 
 
+class DeviceLost(Exception):
+    """A kernel found a fault in its data, an index out of range, and took its device along, as on a
+    GPU: this process has no more use.
+    """
+
+
 def content(code: str, count: int, fill: str) -> bytes:
     if fill == "nan":
         entries = [(float("nan"), float("inf"), -float("inf"), 1.0)[i % 4] for i in range(count)]
@@ -110,6 +116,11 @@ class Engine:
             passed += value.arguments
         return passed
 
+    def check_device(self) -> None:
+        """The pending error has the code of what the kernel found; its text says what it cost."""
+        if b"the device is lost" in (self.run("flam_error_message") or b""):
+            raise DeviceLost
+
     # ---- tensors -------------------------------------------------------------------------------
 
     def tensor(self, dtype: str, shape: tuple, fill: str = "plain", grad: bool = False) -> Value:
@@ -128,6 +139,7 @@ class Engine:
             requires_grad=value(ctypes.c_int32, grad),
         )
         if not made:
+            self.check_device()
             raise RuntimeError(self.run("flam_error_message").decode())
         sizes = ", ".join(map(str, shape))
         note = ("" if fill == "plain" else f" of {fill}") + (" requiring grad" if grad else "")

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 
+import worker
 from record import Record, Signature
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -93,10 +94,12 @@ def run(group: list[str], device: str, findings: Findings) -> None:
         if not last:
             raise RuntimeError(f"the worker did not begin: {child.stderr[-2000:]}")
         name, case, call = json.loads(last)
+        todo = [(n, case if n == name else 0) for n, _ in todo]
+        if child.returncode == worker.LOST:
+            continue
         why = death(child.returncode) + ("" if child.returncode < 0 else f"\n{child.stderr[-600:]}")
         findings.faults.append(f"{call} [case {case}]\n    {why}")
         crashes[name] = crashes.get(name, 0) + 1
         findings.called.setdefault(name, 0)
-        todo = [(n, case if n == name else 0) for n, _ in todo]
         if crashes[name] >= MOST:
             todo = [t for t in todo if t[0] != name]

@@ -18,13 +18,14 @@ import sys
 
 import record
 import values
-from engine import Engine
+from engine import DeviceLost, Engine
 from record import Signature, Slot
 from values import Value
 
 ROOM = 1 << 30  # bytes of address space beyond what the library takes at rest
 CPU_SECONDS, SECONDS = 5, 240  # of one call; the second is for those that wait
 ATTEMPTS = 96
+LOST = 3  # exit status where the device is lost; the next case needs another process
 TOGETHER = 24  # calls with several extreme arguments
 
 
@@ -65,10 +66,12 @@ class Worker:
         fault = self.fault(f, result, code)
         if fault:
             self.say(function=f.name, case=case, call=f"{f.name}({text})"[:400], fault=fault)
+        self.engine.check_device()
         run("flam_error_clear")
         failed = known_to_fail(f.result, result)
         if not failed and f.result["type"] == "flam_tensor *" and result:
             self.use(result)
+        self.engine.check_device()
         run("flam_frame_pop", ctypes.c_uint64(frame))
         run("flam_error_clear")
         return not failed
@@ -176,9 +179,12 @@ class Worker:
 
 def main() -> None:
     worker = Worker(*sys.argv[1:3])
-    for line in sys.stdin:
-        name, start = line.split()
-        worker.function(worker.engine.record.functions[name], int(start))
+    try:
+        for line in sys.stdin:
+            name, start = line.split()
+            worker.function(worker.engine.record.functions[name], int(start))
+    except DeviceLost:
+        os._exit(LOST)
     os._exit(0)  # scopes that calls left open hold callbacks of this interpreter
 
 

@@ -22,9 +22,14 @@ Tensor created(Tensor t, bool requires_grad) {
   return t;
 }
 
+// A number lies on the host or beside what it fills; from elsewhere it comes by way of the host.
+void fill_from(const Tensor& t, const Tensor& value) {
+  run_cast(t, value.device() == t.device() ? value : to_device(value, kCpu, false));
+}
+
 Tensor filled(DimsView size, const Tensor& value, Dtype dtype, Device device, bool requires_grad) {
   Tensor t = flambeau::empty(size, dtype_or_default(dtype), device_or_default(device));
-  run_cast(t, value);
+  fill_from(t, value);
   return created(std::move(t), requires_grad);
 }
 
@@ -93,7 +98,7 @@ Tensor full_like(const Tensor& x, const Tensor& value, Dtype dtype, Device devic
   check(value.dim() == 0, Code::shape,
         "full_like: fill_value must be a number or a 0-d tensor, got ", value);
   Tensor t = laid_out_like(x, dtype, device);
-  run_cast(t, value.device() == t.device() ? value : to_device(value, kCpu, false));
+  fill_from(t, value);
   return created(std::move(t), requires_grad);
 }
 
