@@ -15,5 +15,9 @@ if(NOT FLAM_EIGEN)
   message(FATAL_ERROR "flambeau: no Eigen; run `make setup`, or install the apt package "
                       "libeigen3-dev, or say where it is: -DFLAM_EIGEN=/path/to/include/eigen3")
 endif()
+
+# Compiled by themselves, first of all: one of them takes as long as everything else on its core.
 file(GLOB factor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/kernels/factor/*.cc)
-set_source_files_properties(${factor_sources} PROPERTIES COMPILE_OPTIONS "-isystem;${FLAM_EIGEN}")
+add_library(flambeau_factor OBJECT ${factor_sources})
+target_include_directories(flambeau_factor SYSTEM PRIVATE ${FLAM_EIGEN})
+target_link_libraries(flambeau_factor PRIVATE flambeau_compile)

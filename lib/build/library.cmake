@@ -3,7 +3,8 @@
 # build/<preset>/libflambeau.so.0.
 
 file(GLOB_RECURSE host_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.cc)
-list(FILTER host_sources EXCLUDE REGEX "\\.kernel\\.cc$|/lib/device/cuda/|/lib/build/")
+list(FILTER host_sources EXCLUDE REGEX
+     "\\.kernel\\.cc$|/lib/device/cuda/|/lib/build/|/lib/kernels/factor/")
 include(lib/build/eigen.cmake)
 add_library(flambeau_host OBJECT ${host_sources})
 target_link_libraries(flambeau_host PRIVATE flambeau_compile)
@@ -12,15 +13,13 @@ target_precompile_headers(flambeau_host PRIVATE ${FLAM_PRECOMPILED})
 # With FLAM_UNITY the files of a folder are compiled a group at a time: headers are read and inline
 # functions compiled once for all of it, which takes a third of the time.
 if(FLAM_UNITY AND Python_Interpreter_FOUND)
-  set(together ${host_sources})
-  list(FILTER together EXCLUDE REGEX "/factor_[a-z]+\\.cc$")
   execute_process(COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/lib/build/unity.py
-                          ${PROJECT_SOURCE_DIR}/lib ${together}
+                          ${PROJECT_SOURCE_DIR}/lib ${host_sources}
                   OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE
                   COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" groups "${groups}")
   # Who names something anew may leave its group.
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${together})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${host_sources})
   set_target_properties(flambeau_host PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
                                                  UNITY_BUILD_RELOCATABLE ON)
   # gcc 12 takes sizes of strings for impossible ones where it inlines that much: it may warn.
@@ -35,7 +34,7 @@ endif()
 
 # Everything of the library as objects: for the library itself, and for tests that reach behind the
 # ABI. Host objects come first (see kernels.cmake).
-set(FLAM_OBJECTS $<TARGET_OBJECTS:flambeau_host>)
+set(FLAM_OBJECTS $<TARGET_OBJECTS:flambeau_host> $<TARGET_OBJECTS:flambeau_factor>)
 foreach(part IN LISTS FLAM_KERNEL_OBJECTS)
   list(APPEND FLAM_OBJECTS $<TARGET_OBJECTS:${part}>)
 endforeach()

@@ -1,5 +1,5 @@
 // Orthogonal factors: QR by Householder's reflections, and least squares by a complete orthogonal
-// decomposition, which also solves where columns depend on each other.
+// decomposition in f64, which also solves where columns depend on each other.
 #include <Eigen/QR>
 
 #include "kernels/factor/factor_eigen.h"
@@ -35,10 +35,11 @@ void solve_least_squares(const Tensor& a, const Tensor& b, const Tensor& x, cons
                          double rcond) {
   each_matrix(a, [&](auto tag, int64_t i) {
     using T = decltype(tag);
-    Eigen::CompleteOrthogonalDecomposition<Matrix<T>> found(a.size(-1), a.size(-2));
-    found.setThreshold(T(rcond));
-    found.compute(matrix<T>(a, i));
-    matrix<T>(x, i) = found.solve(matrix<T>(b, i));
+    Eigen::CompleteOrthogonalDecomposition<Matrix<double>> found(a.size(-1), a.size(-2));
+    found.setThreshold(rcond);
+    found.compute(matrix<T>(a, i).template cast<double>());
+    const Matrix<double> right = matrix<T>(b, i).template cast<double>();
+    matrix<T>(x, i) = found.solve(right).template cast<T>();
     rank.data_as<int64_t>()[i] = found.rank();
   });
 }
