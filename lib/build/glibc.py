@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 
+APART = ("libpthread.so.0", "libdl.so.2", "librt.so.1")
+
 # One line of `readelf --dyn-syms`: the symbol's type and name, and its version after @ or @@.
 LINE = re.compile(
     r"\s(FUNC|OBJECT|IFUNC|NOTYPE)\s+(?:GLOBAL|WEAK)\s+\S+\s+\S+\s+(\w+)@@?(GLIBC_[\d.]+)"
@@ -78,7 +80,7 @@ def write(limit: str, folder: pathlib.Path) -> None:
     (folder / "libm.so").write_text(f"INPUT ( {made['libm.so.6']} )\n")
     # Libraries of their own until 2.34: to be named among the needed ones, their symbols are found
     # wherever the loader has them.
-    for soname in ("libpthread.so.0", "libdl.so.2"):
+    for soname in APART:
         link(folder, soname, {})
 
 

@@ -75,8 +75,11 @@ if(Python_Interpreter_FOUND AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
                       ${PROJECT_SOURCE_DIR}/lib/build/glibc_compat.c)
   add_dependencies(flambeau_wheel flambeau_glibc)
   target_link_directories(flambeau_wheel PRIVATE ${old})
-  # Threads and dlopen were in libraries of their own then.
+  # Threads, dlopen and shared memory, which CUDA's runtime uses, were in libraries of their own.
   set(apart ${old}/libpthread.so.0,${old}/libdl.so.2)
+  if(FLAM_CUDA)
+    string(APPEND apart ,${old}/librt.so.1)
+  endif()
   target_link_options(flambeau_wheel PRIVATE
                       -Wl,--push-state,--no-as-needed,${apart},--pop-state)
   # Nothing tells the loader of that folder, whose libraries have names and no code.

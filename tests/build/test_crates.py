@@ -43,17 +43,33 @@ def version():
     return re.search(r'^version = "(.*)"', (RUST / "flambeau/Cargo.toml").read_text(), re.M)[1]
 
 
+def copy_of_the_workspace(folder):
+    """With what its members and links lead to: cargo may write its lock, and this checkout stays as
+    it is.
+    """
+    unneeded = shutil.ignore_patterns("target", "tests")
+    for part in ("bindings/rust", "examples/rust"):
+        shutil.copytree(ROOT / part, folder / part, symlinks=True, ignore=unneeded)
+    shutil.copy(ROOT / "LICENSE", folder)
+    return folder / "bindings/rust"
+
+
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
     """Both crates packed, and unpacked side by side; what builds on them verifies them."""
     folder = tmp_path_factory.mktemp("crates")
+    before = (RUST / "Cargo.lock").read_bytes()
+    workspace = copy_of_the_workspace(folder / "copy")
     for crate in CRATES:
-        local = f'patch.crates-io.flambeau-sys.path="{RUST / "flambeau-sys"}"'
-        patch = ("--config", local) if crate == "flambeau" else ()
+        local = f'patch.crates-io.flambeau-sys.path="{workspace / "flambeau-sys"}"'
+        # The patch stands for the registry, which makes another lock of the copy's.
+        more = ("--config", local) if crate == "flambeau" else ("--locked",)
         target = ("--target-dir", folder / "target")
-        cargo("package", "-p", crate, "--allow-dirty", "--no-verify", *target, *patch, cwd=RUST)
+        options = ("--allow-dirty", "--no-verify", *target, *more)
+        cargo("package", "-p", crate, *options, cwd=workspace)
         with tarfile.open(folder / f"target/package/{crate}-{version()}.crate") as packed:
             packed.extractall(folder)
+    assert (RUST / "Cargo.lock").read_bytes() == before
     return folder
 
 

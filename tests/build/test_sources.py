@@ -45,6 +45,14 @@ def test_the_c_archive_has_all_that_the_library_is_made_of(archive):
     assert not (archive / "bindings").exists() and not (archive / "tests").exists()
 
 
+def test_the_c_archive_is_made_of_another_users_checkout(monkeypatch):
+    mine = dist.git("ls-files")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    refused = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    assert "dubious ownership" in refused.stderr  # so that the next line shows something
+    assert dist.git("ls-files") == mine
+
+
 def test_the_c_archive_is_the_same_again(tmp_path):
     first = dist.write(tmp_path / "a").read_bytes()
     assert dist.write(tmp_path / "b").read_bytes() == first
@@ -78,7 +86,8 @@ def test_the_sdist_has_the_generated_files_and_no_generator(tmp_path):
 @pytest.mark.parametrize("crate", ["flambeau-sys", "flambeau"])
 def test_the_crates_have_the_generated_files(crate):
     folder = ROOT / "bindings/rust" / crate
-    listed = run("cargo", "package", "--list", "--allow-dirty", "--offline", cwd=folder).split()
+    options = ("--list", "--allow-dirty", "--offline", "--locked")  # which leaves the lock as it is
+    listed = run("cargo", "package", *options, cwd=folder).split()
     here = {str(p.relative_to(folder)) for p in (folder / "src").rglob("*.rs")}
     assert here <= set(listed)
     assert any("/gen/" in name for name in here)

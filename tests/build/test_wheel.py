@@ -15,6 +15,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
+SYSTEM |= {"librt.so.1"}  # where CUDA is compiled in
 TRAIN = """
 import sys
 import flambeau as torch
@@ -43,18 +44,31 @@ def run(*command, **options):
     return result.stdout
 
 
-def interpreters():
-    """A Python of each minor version that is to be found."""
+def interpreters(named):
+    """By minor version, a Python that makes environments, and why those that cannot do not."""
+    found, lacking = {}, {}
+    for path in filter(os.path.exists, named):
+        asked = "import sys; print(sys.version_info[1], flush=True); import venv, ensurepip"
+        told = subprocess.run([path, "-c", asked], capture_output=True, text=True)
+        if not told.stdout.strip().isdigit():
+            continue  # no Python 3, or one that does not start
+        if told.returncode == 0:
+            found.setdefault(int(told.stdout), path)
+        else:
+            why = told.stderr.strip().splitlines()[-1]
+            lacking.setdefault(int(told.stdout), f"{path} makes no environment: {why}")
+    lacking = {minor: why for minor, why in lacking.items() if minor not in found}
+    return found, lacking
+
+
+def each_python():
+    """A case for every minor version from 10 on; one that cannot be tried says why."""
     named = [f"/usr/bin/python3.{n}" for n in range(10, 15)] + [sys.executable]
     named += glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
-    found = {}
-    for path in filter(os.path.exists, named):
-        text = run(path, "-c", "import sys, venv, ensurepip; print(sys.version_info[1])")
-        found.setdefault(int(text), path)
-    return {minor: path for minor, path in sorted(found.items()) if minor >= 10}
-
-
-PYTHONS = interpreters()
+    found, lacking = interpreters(named)
+    for minor in sorted(n for n in (*found, *lacking) if n >= 10):
+        marks = pytest.mark.skip(reason=lacking[minor]) if minor in lacking else ()
+        yield pytest.param(found.get(minor), marks=marks, id=f"3.{minor}")
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +88,33 @@ def unpacked(wheel, tmp_path_factory):
     return folder / "flambeau"
 
 
-@pytest.fixture(scope="module", params=PYTHONS, ids=lambda minor: f"3.{minor}")
+@pytest.fixture(scope="module", params=each_python())
 def installed(request, wheel, tmp_path_factory):
     """A fresh environment: its own programs and nothing else, no compiler among them."""
     folder = tmp_path_factory.mktemp("venv")
-    run(PYTHONS[request.param], "-m", "venv", folder)
+    run(request.param, "-m", "venv", folder)
     run(folder / "bin/python", "-m", "pip", "install", "-q", "--only-binary=:all:", wheel)
     kept = {"HOME": str(folder), "PATH": str(folder / "bin")}
     text = run(folder / "bin/python", "-c", TRAIN, env=kept, cwd=folder)
     return dict(zip(("include", "library", "prefix"), text.split(), strict=True)) | {"at": folder}
+
+
+def test_a_python_without_ensurepip_is_left_out_with_the_reason(tmp_path):
+    """Debian's, where python3-venv is not installed."""
+    bare = tmp_path / "bare"
+    bare.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.modules[\'ensurepip\'] = None\n$2"\n'
+    )
+    bare.chmod(0o755)
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    minor = sys.version_info[1]
+    found, lacking = interpreters([str(bare), str(broken), str(tmp_path / "none")])
+    assert not found and list(lacking) == [minor]
+    assert str(bare) in lacking[minor] and "ensurepip" in lacking[minor]
+    found, lacking = interpreters([str(bare), sys.executable])
+    assert found == {minor: sys.executable} and not lacking
 
 
 def test_its_name_says_where_it_runs(wheel):
