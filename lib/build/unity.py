@@ -1,18 +1,21 @@
-"""Which host files are compiled as one (FLAM_UNITY): files of a folder whose private names do not
-meet. What a file keeps to itself, in an anonymous namespace or as a macro, is in no other file of
-its group, and where a header has the same name, no other file of the group uses that.
+"""Which host files are compiled as one (FLAM_UNITY): files of a folder, or of small folders beside
+each other, whose private names do not meet. What a file keeps to itself, in an anonymous namespace
+or as a macro, is in no other file of its group, and where a header has the same name, no other file
+of the group uses that.
 
     python lib/build/unity.py LIB FILE...    prints a line `group file file...` for each group
 """
 
 from __future__ import annotations
 
+import collections
 import os
 import pathlib
 import re
 import sys
 
 MOST = 16  # files of a group: more save little and keep one processor busy for long
+FEW = 4  # files of a folder that are no group of their own
 
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.DOTALL)
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -57,16 +60,27 @@ def header_names(lib: str) -> set[str]:
     return names
 
 
+def homes(lib: str, files: list[str]) -> dict[str, str]:
+    """The folder whose group a file joins: its own, or that around it where there are few."""
+    found = {f: os.path.relpath(os.path.dirname(f), lib).replace("/", "_") for f in files}
+    held = collections.Counter(found.values())
+    return {
+        f: home.rpartition("_")[0] if "_" in home and held[home] < FEW else home
+        for f, home in found.items()
+    }
+
+
 def groups(lib: str, files: list[str]) -> dict[str, list[str]]:
     """By name of the group, its files: each goes to the first of its folder that it fits in."""
     known = header_names(lib)
     made: dict[str, list[str]] = {}
     private: dict[str, set[str]] = {}
     words: dict[str, set[str]] = {}
+    folders = homes(lib, files)
     for file in sorted(files):
         text = NOISE.sub(" ", pathlib.Path(file).read_text())
         mine, used = private_names(text), set(WORD.findall(text)) & known
-        folder = os.path.relpath(os.path.dirname(file), lib).replace("/", "_")
+        folder = folders[file]
         n = 1
         while (name := f"{folder}_{n}") in made and (
             len(made[name]) >= MOST
