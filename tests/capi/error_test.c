@@ -224,11 +224,24 @@ static void test_loading_says_why_it_failed(void) {
   test_calls_without_a_library("/nowhere/libflambeau.so.0");
   CHECK(strstr(flam_library_load("libc.so.6"), "this file is not libflambeau") != NULL);
   test_calls_without_a_library("this file is not libflambeau");
+}
+
+/* What failed to load leaves what is loaded in use; loading it again changes nothing. */
+static void test_a_library_stays_loaded(void) {
+  flam_tensor* x = vector(1, 2);
+  flam_tensor* (*const neg)(const flam_tensor*) = flam_neg;
+  CHECK(flam_library_load("/nowhere/libflambeau.so.0") != NULL);
+  CHECK(flam_neg == neg && equals(flam_neg(x), -1, -2) && flam_error_code() == FLAM_OK);
+  CHECK(flam_library_load("libc.so.6") != NULL);
+  CHECK(flam_neg == neg && equals(flam_neg(x), -1, -2) && flam_error_code() == FLAM_OK);
   load();
+  CHECK(flam_neg == neg && equals(flam_neg(x), -1, -2));
+  flam_tensor_release(x);
 }
 
 int main(void) {
   test_calls_without_a_library("call flam_library_load(NULL) before any other function");
+  test_loading_says_why_it_failed();
   load();
   test_success_leaves_the_record_alone();
   test_a_chain_keeps_its_first_error();
@@ -241,6 +254,6 @@ int main(void) {
   test_records_are_taken_and_restored();
   test_every_thread_has_its_own();
   test_versions();
-  test_loading_says_why_it_failed();
+  test_a_library_stays_loaded();
   return 0;
 }
