@@ -77,8 +77,8 @@ typedef struct flam_conv_transpose_options {
  * - `bias`: [o]; default none.
  * - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) +
  *   output_padding + 1.
- * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs, and where an image of the
+ *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch F")
 FLAM_AUTOCAST("lower")
@@ -110,8 +110,8 @@ FLAM_API flam_tensor *flam_conv3d(
  * - `bias`: [o]; default none.
  * - returns: [n, o, l'], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding
  *   + 1.
- * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs, and where an image of the
+ *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_AUTOCAST("lower")
 FLAM_TORCH("torch F")
@@ -128,8 +128,8 @@ FLAM_API flam_tensor *flam_conv_transpose1d(
  * - `bias`: [o]; default none.
  * - returns: [n, o, d', h', w'], each size (in - 1) stride - 2 padding + dilation (k - 1) +
  *   output_padding + 1.
- * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs, and where an image of the
+ *   result would be empty; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_AUTOCAST("lower")
 FLAM_TORCH("torch F")

@@ -128,7 +128,7 @@ typedef struct flam_normal_options {
   double mean FLAM_DEFAULT(0); /**< default 0 */
   double std FLAM_DEFAULT(1); /**< default 1 */
   /** where the numbers come from; default: the default generator of its device */
-  flam_generator *generator FLAM_DEFAULT(NULL);
+  flam_generator *generator FLAM_KEYWORD FLAM_DEFAULT(NULL);
 } flam_normal_options;
 
 /** Fills a tensor with normal numbers, in place.

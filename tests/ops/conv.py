@@ -77,6 +77,9 @@ op(
         ((x(1, 3, 5, 5), x(2, 4, 3, 3)), {}, CHANNELS),
         ((x(1, 2, 5, 5), x(2, 4, 3, 3)), dict(output_padding=1), "output padding"),
         ((x(1, 2, 5, 5), x(2, 4, 3, 3), x(3)), {}, "bias"),
+        # As torch's own kernels: "Output size is too small".
+        ((x(1, 2, 3, 1), x(2, 4, 2, 2)), dict(padding=1), "would have 0 elements"),
+        ((x(1, 2, 3, 1), x(2, 4, 2, 2)), dict(padding=2), "would have 0|would have -2"),
     ],
     **CONV,
 )
@@ -122,6 +125,7 @@ for n, (image, kernel, options) in {
             ((x(1, 3, *image), x(2, 4, *kernel)), {}, CHANNELS),
             ((x(1, 2, *image), x(2, 4, *kernel)), dict(output_padding=1), "output padding"),
             ((x(1, 2, *image), x(2, 4, *kernel), x(3)), {}, "bias"),
+            ((x(1, 2, *[1] * n), x(2, 4, *[2] * n)), dict(padding=1), "would have 0 elements"),
         ],
         **CONV,
     )

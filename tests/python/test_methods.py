@@ -1,5 +1,7 @@
 """Methods and layouts of results that programs written for PyTorch rely on, with its answers."""
 
+import inspect
+
 import flambeau as torch
 import numpy as np
 import pytest
@@ -35,6 +37,21 @@ def test_memory_formats():
     assert last.clone(memory_format=torch.contiguous_format).is_contiguous()
     with pytest.raises(RuntimeError, match="rank 4"):
         t[0].contiguous(memory_format=torch.channels_last)
+
+
+def test_generators_are_named():
+    """As in every method of torch that draws: `x.normal_(0, 1, g)` is a TypeError."""
+    drawing = {}
+    for name, method in inspect.getmembers(torch.Tensor, callable):
+        try:
+            drawing[name] = inspect.signature(method).parameters["generator"].kind
+        except (ValueError, KeyError):
+            continue
+    assert {"normal_", "uniform_", "bernoulli_", "exponential_"} <= set(drawing)
+    kinds = inspect.Parameter
+    assert not [name for name, kind in drawing.items() if kind is not kinds.KEYWORD_ONLY]
+    with pytest.raises(TypeError):
+        torch.zeros(2).normal_(0, 1, torch.Generator())
 
 
 def test_arguments_of_pythons_own():
