@@ -2,7 +2,7 @@
 
 use std::panic::catch_unwind;
 
-use flambeau::{load, Device, Error, Status, Tensor};
+use flambeau::{load, zeros, Device, Error, Status, Tensor};
 
 #[test]
 fn a_failed_call_gives_code_and_text_and_leaves_nothing() {
@@ -33,6 +33,24 @@ fn wrong_lengths_and_types_are_refused_before_memory_is_read() {
     assert_eq!(error.status(), Status::Dtype);
     assert!(error.message().contains("to_dtype(Dtype::F64)"), "{}", error);
     assert_eq!(x.item::<f32>().unwrap_err().status(), Status::Shape);
+}
+
+/// Sizes that no machine serves, and such that have no elements.
+#[test]
+fn sizes_out_of_bounds_are_errors() {
+    for sizes in
+        [vec![1 << 40], vec![i64::MAX], vec![i64::MAX, 2], vec![1 << 32, 1 << 32], vec![2, -3]]
+    {
+        assert_eq!(Tensor::from_slice(&[1.0f32; 6], &sizes).unwrap_err().status(), Status::Shape);
+        assert!(zeros(&sizes).is_err(), "{sizes:?}");
+    }
+    assert_eq!(Tensor::from_slice::<f32>(&[], &[0, 4]).unwrap().shape(), [0, 4]);
+    let image = zeros(&[1, 4, 8, 8]).unwrap();
+    for size in [i64::MAX, 1 << 62, 1 << 40, 0, -1] {
+        assert!(image.pixel_shuffle(size).is_err());
+        assert!(image.max_pool2d(&[size]).is_err());
+        assert!(image.tensor_split(size).is_err());
+    }
 }
 
 #[test]
