@@ -17,6 +17,9 @@ import worker
 from record import Record, Signature
 
 HERE = pathlib.Path(__file__).resolve().parent
+# A thread takes a stack and, of the C library, an arena out of the limit on memory: as many on each
+# machine, however many processors it has.
+ALIKE = {"FLAMBEAU_NUM_THREADS": "2", "MALLOC_ARENA_MAX": "2"}
 MOST = 4  # crashes of one function; the rest of its cases is left out
 
 
@@ -80,7 +83,7 @@ def run(group: list[str], device: str, findings: Findings) -> None:
                 text=True,
                 errors="replace",
                 capture_output=True,
-                env=os.environ | {"PYTHONPATH": str(HERE), "HOME": folder},
+                env=os.environ | ALIKE | {"PYTHONPATH": str(HERE), "HOME": folder},
             )
             last = journal.read_bytes().split(b"\0")[0]
         done = set()
