@@ -127,11 +127,17 @@ def _lookup(f: Function) -> list[str]:
     """FLAMBEAU_CHECK=handles: each handle is looked up before anything reads it."""
     given = []
     for p in f.params:
-        if p.kind not in ("tensor", "handle", "tensors") or p.option:
+        if p.kind not in ("tensor", "handle", "tensors"):
             continue
         owned = p.consumes or f.name.endswith("_release")
-        more = f", false, true, n_{p.name}" if p.kind == "tensors" else ", true" if owned else ""
-        given.append(f'{{"{p.name}", {p.name}, "{pointee(p.type)}"{more}}}')
+
+        def read(name: str, option: bool = p.option) -> str:
+            return f"field(options, &{f.options}::{name})" if option else name
+
+        listed = p.kind == "tensors"
+        more = f", false, true, {read(f'n_{p.name}')}" if listed else ", true" if owned else ""
+        shown = f"options->{p.name}" if p.option else p.name
+        given.append(f'{{"{shown}", {read(p.name)}, "{pointee(p.type)}"{more}}}')
     if not given:
         return []
     failed = (

@@ -121,14 +121,21 @@ FLAM_API void flam_error_release(FLAM_NULLABLE flam_error *error);
  * handle to the frame around. What other threads are to release is retained, or made outside of
  * frames. A thread that ends closes its frames.
  *
- * A callback (a data set, module, function, hook or closure) runs outside of its caller's frames
- * and scopes: what it makes is its own until it returns or releases it, on the caller's thread as
- * on a worker. What it opens and leaves open is closed when it returns, and its results survive:
- * a callback that begins with `flam_frame_push()` needs no release and no pop.
+ * A callback (a data set, module, function, hook or closure) runs in a frame and under scopes of
+ * its own, on the caller's thread as on a worker. What it leaves open is closed when it returns,
+ * and the handles that it made are released then, but those that it returned or kept: `cache =
+ * flam_tensor_keep(flam_relu(x))`. Of a callback that returns a pointer of its own (`out_item`,
+ * `out_packed`) and of a `drop` function none are released, because the pointer may lead to them.
  *
  * - returns: the frame's token.
  */
 FLAM_API flam_scope flam_frame_push(void);
+
+/** Leaves the frame of the callback that runs: the handles that it made and makes are the program's
+ * to release. For other languages, whose objects release their handles themselves; their callbacks
+ * begin with it. Elsewhere, and inside a frame that the callback opened, it does nothing.
+ */
+FLAM_API void flam_frame_leave(void);
 
 /** Closes a frame and releases what it holds.
  *

@@ -407,6 +407,7 @@ struct flam_api_table {
   flam_error *(*error_retain)(const flam_error *);
   flam_error *(*error_keep)(flam_error *);
   flam_scope (*frame_push)(void);
+  void (*frame_leave)(void);
   flam_status (*frame_pop)(flam_scope);
   void (*leak_tracking)(flam_bool);
   const char *(*leak_report)(void);
@@ -1484,7 +1485,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1251];
+  flam_entry_ entries[1252];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1492,8 +1493,8 @@ extern union flam_api_union_ flam_api_;
 
 /* Opens the library and fills the table. `path`: the file, or NULL for FLAMBEAU_LIBRARY from the environment,
  * else libflambeau.so.0 by the system's search. Returns NULL, or the reason why it failed, valid until the
- * next call. Not for two threads at once. Until it has succeeded every function fails: handles are NULL,
- * a flam_status is FLAM_ERROR_LIBRARY_MISSING, and flam_error_message() says why. */
+ * next call, and leaves the table as it was. Not for two threads at once. Until it has succeeded every function
+ * fails: handles are NULL, a flam_status is FLAM_ERROR_LIBRARY_MISSING, and flam_error_message() says why. */
 const char *flam_library_load(const char *path);
 
 #if defined(FLAM_LOAD_IMPLEMENTATION)
@@ -1548,43 +1549,43 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, \
   FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_T_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_T_, \
-  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, \
+  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, \
+  FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
@@ -1598,51 +1599,50 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
   FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_
+  FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
-static const flam_entry_ flam_unloaded_[] = {FLAM_UNLOADED_};
 
 static const char *const flam_api_names_[] = {
     "flam_relu",
@@ -1992,6 +1992,7 @@ static const char *const flam_api_names_[] = {
     "flam_error_retain",
     "flam_error_keep",
     "flam_frame_push",
+    "flam_frame_leave",
     "flam_frame_pop",
     "flam_leak_tracking",
     "flam_leak_report",
@@ -2899,7 +2900,6 @@ static const char *const flam_api_names_[] = {
 };
 
 static const char *flam_load_failed_(void *library, const char *problem, const char *what) {
-  memcpy(flam_api_.entries, flam_unloaded_, sizeof flam_unloaded_);
   sprintf(flam_load_reason_, "%.700s%.300s", problem ? problem : "", what);
   if (library) dlclose(library);
   return flam_load_reason_;
@@ -2907,6 +2907,7 @@ static const char *flam_load_failed_(void *library, const char *problem, const c
 
 const char *flam_library_load(const char *path) {
   const size_t count = sizeof flam_api_names_ / sizeof flam_api_names_[0];
+  static union flam_api_union_ found; /* the table that is told of only once it is whole */
   const char *missing = NULL;
   size_t i;
   void *library;
@@ -2917,18 +2918,19 @@ const char *flam_library_load(const char *path) {
   }
   for (i = 0; i < count; ++i) {
     void *symbol = dlsym(library, flam_api_names_[i]);
-    if (symbol) memcpy(&flam_api_.entries[i], &symbol, sizeof symbol);
+    if (symbol) memcpy(&found.entries[i], &symbol, sizeof symbol);
     if (!symbol && !missing) missing = flam_api_names_[i];
   }
   if (!dlsym(library, "flam_version_require") || !dlsym(library, "flam_error_message")) {
     return flam_load_failed_(library, "this file is not libflambeau: it has no function ", missing);
   }
-  if (flam_api.version_require(FLAM_VERSION_MAJOR, FLAM_VERSION_MINOR) != FLAM_OK) {
-    return flam_load_failed_(library, flam_api.error_message(), "");
+  if (found.table.version_require(FLAM_VERSION_MAJOR, FLAM_VERSION_MINOR) != FLAM_OK) {
+    return flam_load_failed_(library, found.table.error_message(), "");
   }
   if (missing) {
     return flam_load_failed_(library, "this libflambeau is older than the program: it has no function ", missing);
   }
+  flam_api_ = found;
   return NULL;
 }
 
@@ -3292,6 +3294,7 @@ const char *flam_library_load(const char *path) {
 #define flam_error_retain (flam_api.error_retain)
 #define flam_error_keep (flam_api.error_keep)
 #define flam_frame_push (flam_api.frame_push)
+#define flam_frame_leave (flam_api.frame_leave)
 #define flam_frame_pop (flam_api.frame_pop)
 #define flam_leak_tracking (flam_api.leak_tracking)
 #define flam_leak_report (flam_api.leak_report)

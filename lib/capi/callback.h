@@ -27,7 +27,13 @@ inline flam_tensor* const* handles(TensorsView ts) {
   return reinterpret_cast<flam_tensor* const*>(ts.data());
 }
 
-inline Tensor adopt(flam_tensor* owned) {
+// What a callback returned: from here on its count is the library's. While handles are checked a
+// wrong one is not taken over, and is the callback's failure.
+inline Tensor adopt(const char* what, flam_tensor* owned, flam_status* status) {
+  if (checking_handles && wrong_handle(what, {{"the result", owned, "flam_tensor", true}})) {
+    if (*status == FLAM_OK) *status = FLAM_ERROR_INVALID_ARGUMENT;
+    return {};
+  }
   return Tensor(Ref<TensorImpl>::adopt(reinterpret_cast<TensorImpl*>(take_over(owned))));
 }
 
@@ -79,8 +85,8 @@ enum class Result : int8_t { required, optional };
 template <class F> Tensor call_back(const char* what, F&& f, Result result = Result::required) {
   flam_tensor* out = nullptr;
   const HostCall call;
-  const flam_status status = f(&out);
-  Tensor t = adopt(out);
+  flam_status status = f(&out);
+  Tensor t = adopt(what, out, &status);
   if (status != FLAM_OK) throw_callback_error(what, status);
   check(t.defined() || result == Result::optional, Code::callback, what, " returned no tensor");
   return t;

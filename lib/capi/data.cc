@@ -8,6 +8,8 @@ namespace flambeau::capi {
 
 namespace {
 
+constexpr const char* kFetch = "data set fetch";
+
 class CallbackDataset final : public flam_dataset {
  public:
   explicit CallbackDataset(const flam_dataset_vtable& v) : callback_(v.user, v.drop), v_(v) {}
@@ -21,13 +23,18 @@ class CallbackDataset final : public flam_dataset {
   data::Batch fetch(std::span<const int64_t> indices) override {
     flam_tensor_list* list = nullptr;
     void* item = nullptr;
-    const HostCall call;
-    const flam_status status = v_.fetch(v_.user, indices.data(), indices.size(), &list, &item);
+    HostCall call;
+    flam_status status = v_.fetch(v_.user, indices.data(), indices.size(), &list, &item);
+    if (checking_handles && wrong_handle(kFetch, {{"the batch", list, "flam_tensor_list", true}})) {
+      list = nullptr;
+      if (status == FLAM_OK) status = FLAM_ERROR_INVALID_ARGUMENT;
+    }
     const auto owned = Ref<flam_tensor_list>::adopt(take_over(list));
+    if (item) call.let_go();  // an item's tensors are its own, wherever it holds them
     data::Batch batch;
     const auto drop = v_.drop_item;
     if (item) batch.item = {item, [drop](void* p) { call_drop(drop, p); }};
-    if (status != FLAM_OK) throw_callback_error("data set fetch", status);
+    if (status != FLAM_OK) throw_callback_error(kFetch, status);
     check(owned || item, Code::callback,
           "the data set's fetch returned neither a batch nor an item");
     if (owned) batch.tensors = owned->tensors;

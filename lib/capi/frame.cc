@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "capi/frame.h"
 #include "capi/gen/targets.h"
 #include "capi/guard.h"
 #include "capi/ledger.h"
@@ -12,10 +13,14 @@
 
 namespace flambeau::capi {
 
-struct Frame {
-  std::vector<RefCounted*> handles;
-  Frame* outer;
-};
+void Frame::release_all(const char* by) noexcept {
+  while (!handles.empty()) {
+    RefCounted* const object = handles.back();
+    handles.pop_back();  // first: its end may run code of the program, which releases handles
+    strike_out(object, by);
+    object->release();
+  }
+}
 
 namespace {
 
@@ -33,17 +38,15 @@ void close_frame() {
   const std::unique_ptr<Frame> frame(t_frame);
   if (!frame) return;
   t_frame = frame->outer;
-  for (auto it = frame->handles.rbegin(); it != frame->handles.rend(); ++it) {
-    strike_out(*it, "flam_frame_pop");
-    (*it)->release();
-  }
+  frame->release_all("flam_frame_pop");
 }
 
-// Frames that are open where a thread ends have nobody left to pop them.
+// Frames that are open where a thread ends have nobody left to pop them. That of a callback, which
+// ended the process, is on the stack.
 struct ThreadEnd {
   bool armed = false;
   ~ThreadEnd() {
-    while (t_frame) close_frame();
+    while (t_frame && !t_frame->of_callback) close_frame();
   }
 };
 
@@ -79,6 +82,12 @@ uint64_t frame_push() {
   const uint64_t token = push_scope(close_frame);
   t_frame = frame.release();
   return token;
+}
+
+void frame_leave() {
+  if (!t_frame || !t_frame->of_callback) return;
+  t_frame->handles.clear();
+  t_frame = nullptr;
 }
 
 bool move_to_outer_frame(RefCounted* object) noexcept {

@@ -32,10 +32,10 @@ class FunctionNode final : public Node {
     }
     SmallVector<flam_tensor*, 3> out(next.size(), nullptr);
     const capi::HostCall call;
-    const flam_status status =
+    flam_status status =
         table_.backward(table_.user, capi::handles(dy), dy.size(), out.data(), out.size());
     Tensors dx;
-    for (flam_tensor* h : out) dx.push_back(capi::adopt(h));
+    for (flam_tensor* h : out) dx.push_back(capi::adopt(name(), h, &status));
     if (status != FLAM_OK) capi::throw_callback_error(name(), status);
     for (size_t i = 0; i < dx.size(); ++i) check_gradient(i, dx[i]);
     return dx;

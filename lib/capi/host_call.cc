@@ -15,13 +15,17 @@ thread_local std::vector<const RefCounted*> t_lent;  // while handles are checke
 
 void lend_for_call(const RefCounted* object) noexcept {
   if (!object) return;
-  t_lent.push_back(object);
+  try {
+    t_lent.push_back(object);
+  } catch (...) {  // without memory it stays lent: no fault is seen later where there is one
+  }
   lend(object);
 }
 
 HostCall::HostCall() noexcept
     : error_(std::exchange(t_error, nullptr)),
-      frame_(std::exchange(t_frame, nullptr)),
+      own_{{}, nullptr, true},
+      frame_(std::exchange(t_frame, &own_)),
       floor_(raise_scope_floor()),
       lent_(checking_handles ? t_lent.size() : 0),
       modes_(modes),
@@ -31,6 +35,7 @@ HostCall::HostCall() noexcept
 HostCall::~HostCall() {
   for (; checking_handles && t_lent.size() > lent_; t_lent.pop_back()) take_back(t_lent.back());
   close_scopes_to_floor();
+  own_.release_all("the end of the callback that made it");
   lower_scope_floor(floor_);
   restore_choice(current_);
   t_label = label_;
@@ -42,8 +47,9 @@ HostCall::~HostCall() {
 
 void call_drop(void (*drop)(void*), void* user) noexcept {
   if (!drop) return;
-  const HostCall call;
+  HostCall call;
   drop(user);
+  call.let_go();
 }
 
 }  // namespace flambeau::capi

@@ -1,7 +1,9 @@
-// The program's code while the engine waits for it. It runs with an error record, frames and scopes
-// of its own: it sees nothing of its caller's, and what it leaves open or switched is undone at its
-// return. So it means the same on the caller's thread and on a worker.
+// The program's code while the engine waits for it. It runs with an error record, a frame and
+// scopes of its own: it sees nothing of its caller's, what it leaves open or switched is undone at
+// its return, and what it made and neither returned nor kept is released. So it means the same on
+// the caller's thread and on a worker.
 #pragma once
+#include "capi/frame.h"
 #include "capi/guard.h"
 #include "capi/scope_stack.h"
 #include "device/current.h"
@@ -20,8 +22,12 @@ class HostCall {
   HostCall(const HostCall&) = delete;
   ~HostCall();  // results must have been taken over: frames left open are closed here
 
+  // What the callback made stays the program's: it may be behind a pointer that it returned.
+  void let_go() noexcept { own_.handles.clear(); }
+
  private:
   flam_error* error_;
+  Frame own_;
   Frame* frame_;
   size_t floor_, lent_;
   Modes modes_;

@@ -45,6 +45,11 @@ template <class S, class P> bool reaches(const S* options, P S::* field) {
   return options->struct_size >= size_t(at - reinterpret_cast<const char*>(options)) + sizeof(P);
 }
 
+// What the program set, or nothing where its struct is absent or ends before this field.
+template <class S, class P> P field(const S* options, P S::* member) {
+  return reaches(options, member) ? options->*member : P{};
+}
+
 // Whether options are given and leave this handle out.
 template <class S, class P> bool absent(const S* options, P* S::* field) {
   return reaches(options, field) && !(options->*field);

@@ -33,17 +33,18 @@ class ProgramHooks::Value final : public Packed {
   ~Value() override {
     const auto drop = hooks_->table_.drop_packed;
     if (!packed_ || !drop) return;
-    const capi::HostCall call;
+    capi::HostCall call;
     drop(hooks_->table_.user, packed_);
+    call.let_go();
   }
 
   void pack(const Tensor& t) {
     const Interruption waiting;
     const GradMode off(false);
-    const capi::HostCall call;
+    capi::HostCall call;
     const flam_saved_hooks& table = hooks_->table_;
     const flam_status status = table.pack(table.user, capi::handle(t), &packed_);
-    if (status == FLAM_OK) return;
+    if (status == FLAM_OK) return call.let_go();  // what it packed may hold what it made
     packed_ = nullptr;
     capi::throw_callback_error("a saved tensor's pack hook", status);
   }

@@ -3,17 +3,8 @@
  * shows. */
 #include <pthread.h>
 
+#include "live.h"
 #include "pairs.h"
-
-static int live(void) {
-  int count = 0, n = 0;
-  const char* line;
-  for (line = flam_leak_report(); *line; line = strchr(line, '\n') + 1) {
-    CHECK(sscanf(line, "%d x ", &n) == 1);
-    count += n;
-  }
-  return count;
-}
 
 static void test_a_frame_releases_what_was_made_in_it(void) {
   flam_tensor *x = vector(1, 2), *kept;
@@ -177,8 +168,8 @@ static void test_an_error_before_a_callback_stays_first(void) {
   CHECK(flam_error_payload() == &user);
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "refused by the hook");
   flam_neg(NULL);
-  CHECK(flam_backward(y) == FLAM_ERROR_CALLBACK); /* its own */
-  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg");                       /* the first */
+  CHECK(flam_backward(y) == FLAM_ERROR_CALLBACK);       /* its own */
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg"); /* the first */
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   flam_tensor_release(x);
   CHECK(live() == 0);

@@ -44,6 +44,7 @@ def guarded(name):
 
     def define(function):
         def run(*args):
+            _fast.flam_frame_leave()  # Python's objects release their handles themselves
             try:
                 function(*args)
                 return OK

@@ -14,6 +14,8 @@ use crate::{access::suspended, handle::Handle, scope::in_callback, sys, Error, R
 /// Runs a callback, outside of the call that it comes from and with scopes of its own; a failure or
 /// a panic becomes this thread's error record.
 pub(crate) fn guarded(run: impl FnOnce() -> Result<()>) -> sys::flam_status {
+    // SAFETY: takes nothing; tensors of Rust release their handles themselves.
+    unsafe { sys::flam_frame_leave() };
     let run = || suspended(|| in_callback(run));
     let failure = match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => return sys::FLAM_OK,

@@ -94,6 +94,19 @@ fn a_data_set_of_the_programs_own_fails_batch_by_batch() {
 }
 
 #[test]
+fn a_panic_in_a_worker_is_the_batchs_error() {
+    for num_workers in [0, 1] {
+        let dataset = Dataset::from_fn(4, |_| panic!("in fetch")).unwrap();
+        let options = LoaderOptions::default().num_workers(num_workers);
+        let mut loader = Loader::new_with(&dataset, options).unwrap();
+        let error = loader.batches().next().unwrap().unwrap_err();
+        assert!(error.message().contains("in fetch"), "{}", error);
+        let panic = error.take_panic().unwrap();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"in fetch"));
+    }
+}
+
+#[test]
 fn a_loader_stopped_in_an_epoch_frees_what_was_fetched_ahead() {
     let made = Arc::new(AtomicUsize::new(0));
     struct Item(Arc<AtomicUsize>);

@@ -2,14 +2,14 @@
 
 use std::sync::{
     atomic::{AtomicUsize, Ordering::SeqCst},
-    Arc,
+    Arc, Mutex,
 };
 
 use flambeau::{
     load, manual_seed, nn,
     nn::ModuleToOptions,
     optim::{AdamOptions, Optimizer, Scheduler, SgdOptions},
-    randn, save, Dtype, Error, Result, State, Status, Tensor,
+    randn, save, zeros, Dtype, Error, Result, State, Status, Tensor,
 };
 
 struct Linear {
@@ -175,6 +175,36 @@ fn a_module_that_cannot_be_made_is_dropped_once() {
     let error = nn::Layer::new(Broken(drops.clone())).unwrap_err();
     assert_eq!(error.status(), Status::InvalidArgument);
     assert_eq!(drops.load(SeqCst), 1);
+}
+
+/// What a callback makes and stores is Rust's, as all of Rust's tensors are; C's would be released
+/// at its return.
+#[test]
+fn a_forward_keeps_what_it_makes() {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let store = kept.clone();
+    let layer = nn::Layer::from_fn(move |x| {
+        let y = x.add(1.0)?;
+        store.lock().unwrap().push(y.clone());
+        store.lock().unwrap().push(y.mul(2.0)?);
+        y.neg()
+    })
+    .unwrap();
+    for i in 0..3 {
+        let y = layer.forward(&Tensor::from([i as f32])).unwrap();
+        assert_eq!(y.item::<f32>().unwrap(), -1.0 - i as f32);
+    }
+    let seen: Vec<f32> = kept.lock().unwrap().iter().map(|t| t.item().unwrap()).collect();
+    assert_eq!(seen, [1.0, 2.0, 2.0, 4.0, 3.0, 6.0]);
+}
+
+#[test]
+fn an_error_in_a_nested_module_names_its_place() {
+    let (first, second) = (nn::Layer::linear(3, 4).unwrap(), nn::Layer::linear(5, 6).unwrap());
+    let net = nn::sequential([first, second]).unwrap();
+    let error = net.forward(&zeros(&[2, 3]).unwrap()).unwrap_err();
+    assert_eq!(error.status(), Status::Shape);
+    assert!(error.message().contains("\"1\" (Linear)"), "{}", error);
 }
 
 #[test]

@@ -73,6 +73,7 @@ class _Source:
 
 @ffi.def_extern(name="flam_py_dataset_vtable_fetch")
 def _fetch(user, indices, n_indices, out_batch, out_item):
+    _fast.flam_frame_leave()
     source = value_of(user)
     try:
         out_item[0] = keep(source.make(indices[0]))
