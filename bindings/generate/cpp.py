@@ -77,6 +77,8 @@ def argument(p: Param, counted: bool) -> str:
     """The expression that converts a C argument for the target, or a field of `given`, the options.
     A list that is absent there is its default."""
     n, count = (f"given->{p.name}", f"given->n_{p.name}") if p.option else (p.name, f"n_{p.name}")
+    if p.wrapped:
+        return f"wrapped_number({n})"
     if p.kind == "tensor":
         return f"as_tensor({n})"
     if p.kind == "tensors":
@@ -175,4 +177,4 @@ def declaration(f: Function, numbers: dict[str, int], written: bool = False) -> 
         )
     if written:
         parts.append("Into into = {}")
-    return f"{result_type(f)} {f.op}({', '.join(parts)})"
+    return f"{result_type(f)} {f.target}({', '.join(parts)})"

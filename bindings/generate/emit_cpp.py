@@ -5,9 +5,8 @@ from __future__ import annotations
 import textwrap
 
 import cpp
+import forms
 from model import Api, Function
-
-FORMS = ("inplace", "out")  # of an op; a handle's retain and keep have no target
 
 _HEADER = """#pragma once
 #include <optional>
@@ -33,13 +32,13 @@ def _wrapped(text: str) -> str:
 
 
 def _declarations(api: Api, namespace: str, includes: list[str]) -> str:
-    written = {f.base for f in api.functions if f.form in FORMS}  # into a destination
+    written = {f.base for f in api.functions if f.form in forms.WRITTEN}  # into a destination
     types = "flambeau" if namespace == "capi" else "common"  # operations know no struct of C's
     numbers = {v["name"]: v["value"] for e in api.enums for v in e["values"]}
     lines = [
         _wrapped(cpp.declaration(f, numbers, f.name in written) + ";")
-        for f in api.functions
-        if f.namespace == namespace and f.form not in ("retain", "keep")
+        for f in _targets(api)
+        if f.namespace == namespace
     ]
     return (
         cpp.BANNER
@@ -53,16 +52,22 @@ def _declarations(api: Api, namespace: str, includes: list[str]) -> str:
     )
 
 
-def _form(f: Function) -> str:
+def _targets(api: Api) -> list[Function]:
+    """The functions that declare a target, each the only one of its own."""
+    less = forms.extended(api.functions)
+    own = (None, *forms.WRITTEN)
+    return [f for f in api.functions if f.form in own and f.name not in less]
+
+
+def _form(f: Function, base: str) -> str:
     counted = cpp.lists(f)
     params = cpp.visible(f)
     plain = params if f.form == "inplace" else params[:-1]
     signature = ", ".join(cpp.parameter(p, p.name in counted, True) for p in params)
     call = ", ".join([p.name for p in plain] + ["to"])
-    base = f.base.removeprefix("flam_")
     target = params[0].name if f.form == "inplace" else "out"
     return (
-        _wrapped(f"Tensor {f.op}({signature}) {{")
+        _wrapped(f"Tensor {f.target}({signature}) {{")
         + f"\n  Destination to({target}, op::{base}, Destination::{f.form});\n"
         + _wrapped(f"  return to.finish(ops::{base}({call}));")
         + "\n}\n"
@@ -83,7 +88,8 @@ def _op(f: Function) -> str:
 
 def _ops(api: Api) -> str:
     ops = sorted(
-        (f for f in api.functions if f.namespace == "ops" and not f.form), key=lambda f: f.op
+        (f for f in api.functions if f.namespace == "ops" and not f.form and not f.extends),
+        key=lambda f: f.op,
     )
     return (
         cpp.BANNER
@@ -94,12 +100,13 @@ def _ops(api: Api) -> str:
 
 
 def emit(api: Api) -> dict[str, str]:
-    forms = [_form(f) for f in api.functions if f.form in FORMS]
+    bases = {f.name: f.target for f in api.functions}
+    written = [_form(f, bases[f.base]) for f in _targets(api) if f.form in forms.WRITTEN]
     derived = (
         cpp.BANNER
         + '#include "ops/destination.h"\n#include "ops/gen/op.h"\n#include "ops/ops.h"\n\n'
         + "namespace flambeau::ops {\n\n"
-        + "\n".join(forms)
+        + "\n".join(written)
         + "\n}  // namespace flambeau::ops\n"
     )
     return {

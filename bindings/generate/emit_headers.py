@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import textwrap
 
+import forms
 from model import Api, Function
 
 _GUARD = """#ifndef {guard}
@@ -57,6 +58,8 @@ def _parameters(f: Function) -> str:
 
 
 def _comment(f: Function) -> str:
+    if forms.takes_numbers(f):
+        return "/** " + "\n * ".join(textwrap.wrap(f.doc["brief"], 92)) + " */\n"
     lines = [f.doc["brief"], ""]
     visible = [p for p in f.c_params if not p.count_of and not f.is_options(p)]
     lines += [f"- `{p.name}`: {f.doc['params'][p.name]}" for p in visible]

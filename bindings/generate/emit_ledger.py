@@ -88,6 +88,7 @@ def _function(f: Function, forms: list[str]) -> dict:
         "errors": facts.errors(f.doc["errors"]),
         "autocast": f.autocast,
         "torch": f.torch,
+        "extends": f.extends,
         "forms": forms,
         "blocks": f.blocks,
     }
@@ -119,6 +120,7 @@ def _operand(p: Param, told: dict[str, str]) -> dict:
         "role": "consumed" if p.consumes else "written" if p.mutable else None,
         "enum": p.enum,
         "optional": p.nullable,
+        "number": p.number.split() if p.number else None,
         "entries_optional": p.null_entries,
         "dtypes": facts.dtypes(text) if tensors else None,
         "shape": facts.shape(text) if tensors else None,

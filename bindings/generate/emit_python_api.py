@@ -67,7 +67,7 @@ def emit_function(f, wrappers):
     for i, p in enumerate(f.outs):
         lines.append(f'    _o{i} = _out_cell["{p.type}"]()')
         outs.append(f"_o{i}")
-    call = f"{f.module}.flam_{f.name}({', '.join(arguments + outs)})"
+    call = f"{f.module}.flam_{f.c}({', '.join(arguments + outs)})"
     kind = f.result["kind"]
     if kind == "void":
         lines.append(f"    {call}")

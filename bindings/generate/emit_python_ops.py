@@ -204,7 +204,7 @@ class Emitter:
         outs = [f"_o{i}" for i in range(len(f.outs))]
         for o, p in zip(outs, f.outs):
             self.emit(f'{indent}{o} = _out_cell["{p.type}"]()')
-        function = f"{f.module}.flam_{f.name}"
+        function = f"{f.module}.flam_{f.c}"
         call = f"{function}({', '.join(c_args + outs)})"
         retry = f'"{f.name.rstrip("_") if result != "self" else f.name}"'
         names = ", ".join(p.name for p in order) + ("," if len(order) == 1 else "")

@@ -7,6 +7,7 @@ in-place form gives its receiver back.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import rust_docs
@@ -30,6 +31,8 @@ class Method:
         visible = [
             p for p in f.params if p is not self.receiver and not p.count_of and p.kind != "out"
         ]
+        if f.extends:  # whose parameters are why it is called
+            visible = [dataclasses.replace(p, default=None) for p in visible]
         self.arguments = [argument(rust, f, p) for p in visible]
         self.needed = [a for a in self.arguments if a.default is None]
         chosen = [a for a in self.arguments if a.default is not None and is_option(a.param)]

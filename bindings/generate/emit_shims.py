@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import cpp
+import forms
 from emit_headers import initializer_name
 from model import Api, Function, Param, pointee
 
@@ -101,11 +102,13 @@ def _body(f: Function) -> list[str]:
     params = cpp.visible(f)
     if f.name.endswith("_release") and len(params) == 1 and f.result["kind"] == "void":
         return [f"  release_handle({params[0].name});"]
-    if f.form in ("retain", "keep"):
+    if f.form in forms.OWNERS:
         return [f'  return {f.form}_handle({params[0].name}, "{f.name}");']
     counted = cpp.lists(f)
-    arguments = ", ".join(_argument(f, p, p.name in counted) for p in params)
-    call = f"{_chosen(f, counted)}return flambeau::{f.namespace}::{f.op}({arguments})"
+    own = {p.name: _argument(f, p, p.name in counted) for p in params}
+    whole = [p for p in f.whole or f.params if not p.count_of and p.kind != "out"]
+    arguments = ", ".join(own.get(p.name, p.default) for p in whole)
+    call = f"{_chosen(f, counted)}return flambeau::{f.namespace}::{f.target}({arguments})"
     kind = f.result["kind"]
     op = f.namespace == "ops"
     if operand := f.result.get("operand"):

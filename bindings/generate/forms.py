@@ -1,5 +1,9 @@
 """Functions that a declaration brings along: FLAM_INPLACE and FLAM_OUT the forms that write into
-what is there, the release of a handle type its `retain` and `keep`.
+what is there, FLAM_NUMBER those that take numbers in place of tensors, the release of a handle type
+its `retain` and `keep`.
+
+`link` then names what each function's shim calls: a form with numbers has its tensor's form as
+target, and two functions of one operation (FLAM_EXTENDS) have one.
 """
 
 from __future__ import annotations
@@ -8,11 +12,39 @@ import dataclasses
 
 from model import Function, Param
 
+WRITTEN = ("inplace", "out")
+OWNERS = ("retain", "keep")
+_NUMBERS = {"f64": ("double", "double"), "i64": ("int", "int64_t")}  # by form: kind and type
+
 
 def of(f: Function) -> list[Function]:
     if f.name.endswith("_release") and f.namespace == "capi" and len(f.params) == 1:
         return [_retain(f), _keep(f)]
-    return ([_inplace(f)] if f.inplace else []) + ([_out(f)] if f.out else [])
+    written = ([_inplace(f)] if f.inplace else []) + ([_out(f)] if f.out else [])
+    marked = next((p.number for p in f.params if p.number), "").split()
+    kinds = [kind for kind in _NUMBERS if kind in marked]
+    plain = [f, *(g for g in written if g.form == "inplace")]
+    return written + [_with_numbers(g, kind) for kind in kinds for g in plain]
+
+
+def takes_numbers(f: Function) -> bool:
+    return any(p.wrapped for p in f.params)
+
+
+def link(functions: list[Function]) -> None:
+    """Names targets; what a function lacks of its target's parameters has its default there."""
+    by_name = {f.name: f for f in functions}
+    for f in functions:
+        f.target = f.extends.removeprefix("flam_") if f.extends else f.target or f.op
+        if f.extends in by_name:
+            by_name[f.extends].whole = f.params
+    for f in functions:
+        f.whole = f.whole or by_name[f"flam_{f.target}"].whole if takes_numbers(f) else f.whole
+
+
+def extended(functions: list[Function]) -> set[str]:
+    """Those whose target has more parameters: another function's declaration says them all."""
+    return {f.extends for f in functions if f.extends}
 
 
 def _derived(f: Function, name: str, form: str, operand: str | None, **more) -> Function:
@@ -30,12 +62,53 @@ def _derived(f: Function, name: str, form: str, operand: str | None, **more) -> 
     )
 
 
+def _suffixed(name: str | None, suffix: str) -> str | None:
+    return name and name + suffix
+
+
+def _with_numbers(f: Function, kind: str) -> Function:
+    """`f`, plain or in place, with numbers of that kind for what FLAM_NUMBER marks. The name's
+    underscore stays last: flam_fill_f64_."""
+    plain = f.name.removesuffix("_")
+    base = f.base or f.name
+    made = {"kind": _NUMBERS[kind][0], "type": _NUMBERS[kind][1]}
+    made |= {"nullable": False, "default": None, "number": None, "wrapped": True}
+    params, c_params = (
+        [dataclasses.replace(p, **made) if p.number else p for p in given]
+        for given in (f.params, f.c_params)
+    )
+    told = {p.name: "a number." for p in f.params if p.number}
+    stand = "is a number, which takes" if len(told) == 1 else "are numbers, which take"
+    g = _derived(
+        f,
+        f"{plain}_{kind}{f.name[len(plain) :]}",
+        kind if f.form is None else f"{kind}_{f.form}",
+        f.borrowed,
+        params=params,
+        c_params=c_params,
+        torch=[],
+        target=f.op,
+        doc=dict(
+            f.doc,
+            brief=f"`{f.name}` where {' and '.join(f'`{name}`' for name in told)} {stand} part in "
+            "promotion by category only.",
+            params=f.doc["params"] | told,
+        ),
+    )
+    g.base = base
+    return g
+
+
+def _uncapitalized(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def _inplace(f: Function) -> Function:
     params, c_params = ([dataclasses.replace(p) for p in given] for given in (f.params, f.c_params))
     for first in (params[0], c_params[0]):
         first.type = first.type.replace("const ", "")
         first.mutable = True
-    operand, brief = params[0].name, f.doc["brief"]
+    operand = params[0].name
     return _derived(
         f,
         f.name + "_",
@@ -47,9 +120,10 @@ def _inplace(f: Function) -> Function:
         result=dict(f.result, operand=operand),
         doc=dict(
             f.doc,
-            brief=f"In-place form of `{f.name}`: {brief[:1].lower()}{brief[1:]}",
+            brief=f"In-place form of `{f.name}`: {_uncapitalized(f.doc['brief'])}",
             returns=f"`{operand}` itself, without another count.",
         ),
+        extends=_suffixed(f.extends, "_"),
     )
 
 
@@ -71,6 +145,7 @@ def _out(f: Function) -> Function:
             brief=f"`{f.name}` into an existing tensor.",
             returns="`out` itself, without another count.",
         ),
+        extends=_suffixed(f.extends, "_out"),
     )
 
 

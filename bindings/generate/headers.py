@@ -130,6 +130,7 @@ class Reader:
                 if c.kind == clang.CursorKind.FUNCTION_DECL:
                     self._function(c, path, namespace)
         functions = [g for f in self.functions for g in (f, *forms.of(f))]
+        forms.link(functions)
         self._whole(folder, functions)
         self._raise_faults()
         return Api(
@@ -284,6 +285,7 @@ class Reader:
 
     def _function(self, c, path, namespace) -> None:
         notes = _annotations(c)
+        extended = next((f for f in self.functions if f.name == notes.get("extends")), None)
         c_params = self._params(
             [a for a in c.get_children() if a.kind == clang.CursorKind.PARM_DECL]
         )
@@ -311,7 +313,10 @@ class Reader:
             c.location.line,
             resolve_autocast(notes.get("autocast", "")),
             options,
+            notes.get("extends"),
         )
+        if extended:
+            f.torch, f.autocast = extended.torch, extended.autocast
         if not any(a.kind == clang.CursorKind.VISIBILITY_ATTR for a in c.get_children()):
             self._fault(path, f.line, f"{f.name}: not marked FLAM_API, so that it is not exported")
         if c.type.kind == clang.TypeKind.FUNCTIONNOPROTO:
@@ -322,6 +327,7 @@ class Reader:
         for fault in (
             *docs.lint(f),
             *lint.function(f, notes, self.version, enum_of, set(self.handles)),
+            *lint.extension(f, extended, notes),
         ):
             self._fault(path, f.line, f"{f.name}: {fault}")
         if options:
@@ -379,6 +385,7 @@ class Reader:
                     count_of,
                     null_entries="nullable_entries" in marks,
                     after=marks.get("after"),
+                    number=marks.get("number"),
                     marks=tuple(marks),
                 )
             )

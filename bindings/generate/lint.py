@@ -17,9 +17,9 @@ _KEYWORDS = set(
     union unsigned using virtual void volatile while xor""".split()
 )
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
-_NOTES = {"since", "blocks", "borrowed", "torch", "inplace", "out", "nullable", "autocast"}
+_NOTES = set("since blocks borrowed torch inplace out nullable autocast extends".split())
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
-_MARKS = {"nullable", "nullable_entries", "default", "variadic", "keyword", "consumes", "after"}
+_MARKS = set("nullable nullable_entries default variadic keyword consumes after number".split())
 _MOST = 8  # arguments of a function
 # What is an option where it has a default: no operand, and not the dtype and device of `to`.
 _OPTIONAL = set("bool int size double enum string ints doubles pointer handle".split())
@@ -176,6 +176,31 @@ def _forms(f: Function) -> Iterator[str]:
             yield "FLAM_OUT adds a parameter `out`, and there is one already"
 
 
+def extension(f: Function, plain: Function | None, notes: dict[str, str]) -> Iterator[str]:
+    """FLAM_EXTENDS: the plain function's parameters, and behind them options of its operation."""
+    if not f.extends:
+        return
+    if plain is None:
+        yield f"FLAM_EXTENDS({f.extends}) names no function declared before it"
+        return
+    shared = [(p.name, p.type) for p in plain.params]
+    more = f.params[len(shared) :]
+    if [(p.name, p.type) for p in f.params[: len(shared)]] != shared or not more:
+        yield f"FLAM_EXTENDS({f.extends}): its parameters come first, alike, and then some more"
+        return
+    for p in more:
+        if p.default is None or p.kind not in ("double", "int", "bool", "enum"):
+            yield (
+                f"parameter `{p.name}`: FLAM_DEFAULT says which number makes it {f.extends}; "
+                "bindings may omit it"
+            )
+    same = [(g.namespace, g.result, g.inplace, g.out) for g in (f, plain)]
+    if same[0] != same[1]:
+        yield f"result, FLAM_INPLACE and FLAM_OUT are those of {f.extends}"
+    if set(notes) & {"torch", "autocast"}:
+        yield f"FLAM_TORCH and FLAM_AUTOCAST stand before {f.extends}"
+
+
 def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterator[str]:
     if not p.name:
         yield f"number {i + 1} has no name"
@@ -188,10 +213,21 @@ def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterato
         yield f"FLAM_NULLABLE on {p.type}, which is no pointer"
     if p.consumes and not pointer:
         yield f"FLAM_CONSUMES on {p.type}, which is no pointer"
+    if p.number is not None:
+        yield from _numbers(f, p)
     if p.variadic and p.kind not in ("ints", "tensors"):
         yield "FLAM_VARIADIC is for lists of int64_t or of tensors, with their count behind them"
     if p.default is not None:
         yield from _default(p, pointer, enums)
+
+
+def _numbers(f: Function, p: Param) -> Iterator[str]:
+    if p.number not in ("f64 i64", "f64", "i64"):
+        yield f"FLAM_NUMBER({p.number}): write f64 i64, or one of them"
+    if p.kind != "tensor" or p.mutable or f.namespace != "ops":
+        yield "FLAM_NUMBER is for a tensor that an operation reads"
+    if next(q.number for q in f.params if q.number) != p.number:
+        yield "FLAM_NUMBER names the same kinds for all operands of a function"
 
 
 def _type(params: list[Param], i: int, p: Param) -> Iterator[str]:

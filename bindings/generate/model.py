@@ -45,6 +45,8 @@ class Param:
     option: bool = False  # a field of the function's options struct
     after: str | None = None  # bindings take it behind this option
     null_entries: bool = False  # of a list: NULL entries are values
+    number: str | None = None  # of a tensor: kinds of bare number that stand for it, "f64 i64"
+    wrapped: bool = False  # such a number, which the target takes as a tensor
     marks: tuple[str, ...] = ()  # its annotations, for the lint
 
 
@@ -57,7 +59,7 @@ class Function:
     blocks: bool
     borrowed: str | None
     torch: list[str]
-    form: str | None  # of those in forms.py: inplace, out, retain, keep
+    form: str | None  # of those in forms.py
     base: str | None
     doc: dict
     # kind: handle, status, value, string, borrowed, void; type; nullable; of a handle `operand`
@@ -70,6 +72,9 @@ class Function:
     line: int = 0
     autocast: dict[str, str] = dataclasses.field(default_factory=dict)  # rule by device type
     options: str | None = None  # the struct that holds its options
+    extends: str | None = None  # the function of the same operation that lacks its last parameters
+    target: str = ""  # what the shim calls, without its namespace
+    whole: list[Param] | None = None  # the target's parameters, where they are more than its own
 
     @property
     def op(self) -> str:
@@ -98,7 +103,7 @@ class Api:
         """The same as dictionaries and lists."""
         data = dataclasses.asdict(self)
         for f in data["functions"]:
-            del f["line"], f["inplace"], f["out"], f["doc"]["faults"]
+            del f["line"], f["inplace"], f["out"], f["whole"], f["doc"]["faults"]
             if not f["autocast"]:
                 del f["autocast"]
             for p in f["params"] + f["c_params"]:

@@ -46,6 +46,7 @@ class Function:
     base: str
     header: str
     c_params: list = field(default_factory=list)  # every C parameter in order, as read
+    c: str = ""  # C's name for it, without flam_
 
     @property
     def in_place(self):
@@ -68,7 +69,13 @@ class Api:
             v["name"]: w for e in self.raw["enums"] for v, w in zip(e["values"], enum_words(e))
         }
         self.errors = error_classes(self.constants)
-        self.functions = [self._function(f) for f in self.raw["functions"]]
+        # Of two C functions of one operation Python has the one that takes more, under the name of
+        # the other.
+        extended = {f["extends"] for f in self.raw["functions"]}
+        self.targets = {f["name"]: f["target"] for f in self.raw["functions"] if f["extends"]}
+        self.functions = [
+            self._function(f) for f in self.raw["functions"] if f["name"] not in extended
+        ]
         self.by_name = {f.name: f for f in self.functions}
 
     def _function(self, f):
@@ -105,7 +112,7 @@ class Api:
         for before, after in zip(params, params[1:]):
             after.keyword = after.keyword or before.keyword
         return Function(
-            f["name"][len("flam_") :],
+            self.targets.get(f["name"], f["name"].removeprefix("flam_")),
             bool(f["blocks"]),
             {key: self._in_python(text) for key, text in f["doc"].items()},
             f["result"],
@@ -113,9 +120,10 @@ class Api:
             outs,
             [normal_spelling(s) for s in f.get("torch") or []],
             f.get("form") or "",
-            (f.get("base") or "").removeprefix("flam_"),
+            self.targets.get(f.get("base"), (f.get("base") or "").removeprefix("flam_")),
             f["header"],
             f["params"],
+            f["name"].removeprefix("flam_"),
         )
 
     def _in_python(self, doc):

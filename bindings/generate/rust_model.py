@@ -11,6 +11,7 @@ import dataclasses
 import pathlib
 import re
 
+import forms
 from emit_rust_ffi import identifier, rust_type
 from model import Api, Function, Param, pointee
 
@@ -140,7 +141,8 @@ class RustApi:
         if (
             f.name in self.by_hand
             or self.class_of(f) in INTERNAL
-            or f.form in ("retain", "keep")
+            or f.form in forms.OWNERS
+            or forms.takes_numbers(f)  # a number is an Operand
             or f.name.endswith("_release")
         ):
             return False

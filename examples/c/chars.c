@@ -159,7 +159,7 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
     flam_backward(loss);
     flam_clip_grad_norm_(FLAM_LIST(params), 1, NULL);
     flam_optimizer_step(optimizer);
-    flam_add_(total, flam_detach(loss), 1); /* stays on the device: a step never waits for it */
+    flam_add_(total, flam_detach(loss)); /* stays on the device: a step never waits for it */
     if (flam_progress_advance(bar, 1)) flam_progress_draw(bar);
     check();
   }
@@ -251,9 +251,8 @@ static void write_text(flam_module *model, flam_device device, const options *o)
     int64_t code = 0;
     flam_tensor *logits = next_logits(model, codes, state);
     codes = o->temperature > 0
-                ? flam_multinomial(flam_softmax(flam_div(logits, flam_scalar_f64(o->temperature),
-                                                         FLAM_ROUNDING_UNSPECIFIED),
-                                                last, FLAM_DTYPE_NONE), 1, NULL)
+                ? flam_multinomial(flam_softmax(flam_div_f64(logits, o->temperature), last,
+                                                FLAM_DTYPE_NONE), 1, NULL)
                 : flam_argmax(logits, &likeliest);
     flam_tensor_item_i64(codes, &code);
     codes = flam_tensor_keep(flam_reshape(codes, row, 2));

@@ -82,8 +82,7 @@ static flam_module *conv(void) {
 
 static digits read_digits(const flam_state *data, const char *images, const char *labels) {
   digits d;
-  d.images = flam_div(flam_to(flam_state_get(data, images), FLAM_F32, 0, NULL), flam_scalar_f64(16),
-                      FLAM_ROUNDING_UNSPECIFIED);
+  d.images = flam_div_f64(flam_to(flam_state_get(data, images), FLAM_F32, 0, NULL), 16);
   d.labels = flam_to(flam_state_get(data, labels), FLAM_I64, 0, NULL);
   return d;
 }
@@ -167,7 +166,7 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
   flam_backward(loss);
   flam_optimizer_step(optimizer);
   /* stays on the device: a step never waits for it */
-  flam_add_(total, flam_mul(flam_detach(loss), flam_scalar_f64((double)count)), 1);
+  flam_add_(total, flam_mul_i64(flam_detach(loss), count));
   if (flam_progress_advance(bar, count)) { /* only then the loss is waited for */
     double value = 0;
     flam_tensor_item_f64(loss, &value);

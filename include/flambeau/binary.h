@@ -1,8 +1,9 @@
 /* Elementwise operations of two operands, with broadcasting and type promotion.
  * namespace: ops
  *
- * An operand may be a wrapped number (`flam_scalar_f64` and friends): it takes part in promotion by
- * its category only, as a Python number does in PyTorch. A 0-d cpu tensor may meet operands of
+ * `flam_add_f64(x, 0.5)`, `flam_mul_i64_(x, 2)` and their like take a number as the other operand:
+ * it takes part in promotion by its category only, as a Python number does in PyTorch, and so does
+ * `flam_scalar_f64` and its like wherever a tensor is taken. A 0-d cpu tensor may meet operands of
  * another device.
  */
 #ifndef FLAMBEAU_BINARY_H
@@ -18,28 +19,52 @@ extern "C" {
 typedef int32_t flam_rounding;
 enum { FLAM_ROUNDING_UNSPECIFIED = 0, FLAM_ROUNDING_TRUNC = 1, FLAM_ROUNDING_FLOOR = 2 };
 
-/** Sum, `input + alpha * other` elementwise.
+/** Sum, `input + other` elementwise.
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; any dtype.
- * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add(
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+
+/** Sum with a factor, `input + alpha * other` elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
+ * - returns: the broadcast shape, the promoted dtype.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` for `alpha`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_EXTENDS(flam_add)
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add_scaled(
     const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
-/** Difference, `input - alpha * other` elementwise.
+/** Difference, `input - other` elementwise.
  *
  * - `input`: any shape; any dtype but bool.
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
- * - `alpha`: factor of `other`; default 1.
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor torch.subtract Tensor.subtract")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub(
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+
+/** Difference with a factor, `input - alpha * other` elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
+ * - returns: the broadcast shape, the promoted dtype.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool and for `alpha`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_EXTENDS(flam_sub)
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub_scaled(
     const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Product, elementwise.
@@ -51,9 +76,21 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub(
  */
 FLAM_TORCH("torch Tensor torch.multiply Tensor.multiply")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_mul(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
 
-/** Reversed difference, `other - alpha * input` elementwise.
+/** Reversed difference, `other - input` elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - returns: the broadcast shape, the promoted dtype.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for bool.
+ */
+FLAM_TORCH("torch")
+FLAM_API flam_tensor *flam_rsub(
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+
+/** Reversed difference with a factor, `other - alpha * input` elementwise.
  *
  * - `input`: any shape; any dtype but bool.
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
@@ -62,11 +99,23 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_mul(
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for bool.
  */
-FLAM_TORCH("torch")
-FLAM_API flam_tensor *flam_rsub(
+FLAM_EXTENDS(flam_rsub)
+FLAM_API flam_tensor *flam_rsub_scaled(
     const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Quotient, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - returns: the broadcast shape; the promoted dtype, or the default dtype where that is not
+ *   floating point.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_TORCH("torch Tensor torch.divide Tensor.divide torch.true_divide Tensor.true_divide")
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+
+/** Quotient that may be rounded, elementwise.
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; any dtype.
@@ -78,8 +127,8 @@ FLAM_API flam_tensor *flam_rsub(
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
  *   bool with a rounding mode.
  */
-FLAM_TORCH("torch Tensor torch.divide Tensor.divide torch.true_divide Tensor.true_divide")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(
+FLAM_EXTENDS(flam_div)
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div_rounded(
     const flam_tensor *input, const flam_tensor *other,
     FLAM_KEYWORD flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
 
@@ -94,7 +143,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor_divide(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
 
 /** `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
  * Python's `%`.
@@ -108,7 +157,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor_divide(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_remainder(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
 
 /** `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
  * C's `fmod`.
@@ -122,7 +171,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_remainder(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_fmod(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
 
 /** `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
  * base is 1 or -1.
@@ -137,7 +186,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_fmod(
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=f32")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_pow(
-    const flam_tensor *input, const flam_tensor *exponent);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *exponent);
 
 /** Greater of two elements; NaN where either is NaN. Where they are equal each gets half of the
  * gradient.
@@ -237,7 +286,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_logical_xor(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_and(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
 
 /** Bitwise or of two elements; of bool the logical one.
  *
@@ -249,7 +298,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_and(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_or(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
 
 /** Bitwise exclusive or of two elements; of bool the logical one.
  *
@@ -261,7 +310,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_or(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_xor(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
 
 /** `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
  *
@@ -273,7 +322,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_xor(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_left_shift(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
 
 /** `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
  * wide as the dtype.
@@ -286,7 +335,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_left_shift(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_right_shift(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
 
 #ifdef __cplusplus
 }

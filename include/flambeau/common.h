@@ -28,6 +28,8 @@
 #define FLAM_KEYWORD FLAM_META("keyword") /* keyword-only in Python, from here on */
 #define FLAM_AFTER(option) FLAM_META("after=" #option) /* bindings take it behind that option */
 #define FLAM_CONSUMES FLAM_META("consumes") /* the library takes it over, also on failure */
+/* derives flam_<op>_f64 and flam_<op>_i64, which take a number in its place */
+#define FLAM_NUMBER(kinds) FLAM_META("number=" #kinds)
 
 /* On a function. */
 #define FLAM_SINCE(x, y) FLAM_META("since=" #x "." #y) /* first version, where not 1.0 */
@@ -37,6 +39,8 @@
 #define FLAM_TORCH(names) FLAM_META("torch=" names) /* torch's spellings, separated by spaces */
 #define FLAM_INPLACE FLAM_META("inplace") /* derives flam_<op>_, which writes into its operand */
 #define FLAM_OUT FLAM_META("out") /* derives flam_<op>_out, which writes into `out` */
+/* the same operation as `plain`, one function in Python, with options that `plain` lacks */
+#define FLAM_EXTENDS(plain) FLAM_META("extends=" #plain)
 /* What autocast does to the floating operands: lower, f32, widest or banned, or rest, for nothing
  * even in the ops that it is made of; alike on all devices or as in "cpu=lower cuda=f32", where a
  * kind of device that is not named keeps them. */

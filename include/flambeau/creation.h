@@ -92,7 +92,7 @@ FLAM_API flam_tensor *flam_ones(
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_full(
-    const int64_t *size, size_t n_size, const flam_tensor *fill_value,
+    const int64_t *size, size_t n_size, FLAM_NUMBER(f64 i64) const flam_tensor *fill_value,
     const flam_creation_options *options FLAM_KEYWORD);
 
 /** Numbers from `start` up to, without, `end`.
@@ -105,8 +105,8 @@ FLAM_API flam_tensor *flam_full(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `step` is 0 or points away from `end`.
  */
 FLAM_API flam_tensor *flam_arange(
-    const flam_tensor *start, const flam_tensor *end, const flam_tensor *step,
-    const flam_creation_options *options);
+    FLAM_NUMBER(f64 i64) const flam_tensor *start, FLAM_NUMBER(f64 i64) const flam_tensor *end,
+    FLAM_NUMBER(f64 i64) const flam_tensor *step, const flam_creation_options *options);
 
 /** Sets every element to one value, in place.
  *
@@ -118,7 +118,7 @@ FLAM_API flam_tensor *flam_arange(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_BORROWED(input)
-FLAM_API flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value);
+FLAM_API flam_tensor *flam_fill_(flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *value);
 
 /** Sets every element to zero, in place.
  *
@@ -233,7 +233,7 @@ FLAM_API flam_tensor *flam_ones_like(
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_full_like(
-    const flam_tensor *input, const flam_tensor *fill_value,
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *fill_value,
     const flam_creation_options *options FLAM_KEYWORD);
 
 /** Numbers at equal distances, both ends included.

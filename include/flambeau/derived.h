@@ -1603,51 +1603,120 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bessel_y1_out(const flam_tensor *i
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_spherical_bessel_j0_out(const flam_tensor *x,
     flam_tensor *out);
 
-/** In-place form of `flam_add`: sum, `input + alpha * other` elementwise.
+/** In-place form of `flam_add`: sum, `input + other` elementwise.
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; any dtype.
- * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_(flam_tensor *input, const flam_tensor *other,
-    double alpha FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_(flam_tensor *input, const flam_tensor *other);
 
 /** `flam_add` into an existing tensor.
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; any dtype.
- * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_add_out(const flam_tensor *input, const flam_tensor
-    *other, double alpha FLAM_DEFAULT(1), flam_tensor *out);
+    *other, flam_tensor *out);
 
-/** In-place form of `flam_sub`: difference, `input - alpha * other` elementwise.
+/** `flam_add` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_add_f64(const flam_tensor *input, double other);
+
+/** `flam_add_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_f64_(flam_tensor *input, double other);
+
+/** `flam_add` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_add_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_add_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_i64_(flam_tensor *input, int64_t other);
+
+/** In-place form of `flam_add_scaled`: sum with a factor, `input + alpha * other` elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
+ * - returns: `input` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` for `alpha`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_add_scaled_(flam_tensor *input, const flam_tensor
+    *other, double alpha FLAM_DEFAULT(1));
+
+/** `flam_add_scaled` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` for `alpha`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_add_scaled_out(const flam_tensor *input, const
+    flam_tensor *other, double alpha FLAM_DEFAULT(1), flam_tensor *out);
+
+/** In-place form of `flam_sub`: difference, `input - other` elementwise.
  *
  * - `input`: any shape; any dtype but bool.
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
- * - `alpha`: factor of `other`; default 1.
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_(flam_tensor *input, const flam_tensor *other,
-    double alpha FLAM_DEFAULT(1));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_(flam_tensor *input, const flam_tensor *other);
 
 /** `flam_sub` into an existing tensor.
  *
  * - `input`: any shape; any dtype but bool.
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
- * - `alpha`: factor of `other`; default 1.
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sub_out(const flam_tensor *input, const flam_tensor
-    *other, double alpha FLAM_DEFAULT(1), flam_tensor *out);
+    *other, flam_tensor *out);
+
+/** `flam_sub` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_sub_f64(const flam_tensor *input, double other);
+
+/** `flam_sub_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_f64_(flam_tensor *input, double other);
+
+/** `flam_sub` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_sub_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_sub_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_i64_(flam_tensor *input, int64_t other);
+
+/** In-place form of `flam_sub_scaled`: difference with a factor, `input - alpha * other`
+ * elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
+ * - returns: `input` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool and for `alpha`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sub_scaled_(flam_tensor *input, const flam_tensor
+    *other, double alpha FLAM_DEFAULT(1));
+
+/** `flam_sub_scaled` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool and for `alpha`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sub_scaled_out(const flam_tensor *input, const
+    flam_tensor *other, double alpha FLAM_DEFAULT(1), flam_tensor *out);
 
 /** In-place form of `flam_mul`: product, elementwise.
  *
@@ -1669,7 +1738,57 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_mul_(flam_tensor *input, const f
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mul_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
+/** `flam_mul` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_mul_f64(const flam_tensor *input, double other);
+
+/** `flam_mul_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_mul_f64_(flam_tensor *input, double other);
+
+/** `flam_mul` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_mul_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_mul_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_mul_i64_(flam_tensor *input, int64_t other);
+
+/** `flam_rsub` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_rsub_f64(const flam_tensor *input, double other);
+
+/** `flam_rsub` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_rsub_i64(const flam_tensor *input, int64_t other);
+
 /** In-place form of `flam_div`: quotient, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - returns: `input` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_div` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_div_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_div` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_div_f64(const flam_tensor *input, double other);
+
+/** `flam_div_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_f64_(flam_tensor *input, double other);
+
+/** `flam_div` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_div_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_div_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_i64_(flam_tensor *input, int64_t other);
+
+/** In-place form of `flam_div_rounded`: quotient that may be rounded, elementwise.
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; any dtype.
@@ -1680,10 +1799,10 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mul_out(const flam_tensor *input, 
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
  *   bool with a rounding mode.
  */
-FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_(flam_tensor *input, const flam_tensor *other,
-    flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_rounded_(flam_tensor *input, const flam_tensor
+    *other, flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
 
-/** `flam_div` into an existing tensor.
+/** `flam_div_rounded` into an existing tensor.
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; any dtype.
@@ -1695,8 +1814,9 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_div_(flam_tensor *input, const f
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
  *   bool with a rounding mode.
  */
-FLAM_BORROWED(out) FLAM_API flam_tensor *flam_div_out(const flam_tensor *input, const flam_tensor
-    *other, flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED), flam_tensor *out);
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_div_rounded_out(const flam_tensor *input, const
+    flam_tensor *other, flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED),
+    flam_tensor *out);
 
 /** In-place form of `flam_floor_divide`: quotient rounded downwards, elementwise.
  *
@@ -1723,6 +1843,23 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_(flam_tensor *input
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_floor_divide_out(const flam_tensor *input, const
     flam_tensor *other, flam_tensor *out);
 
+/** `flam_floor_divide` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_floor_divide_f64(const flam_tensor *input, double other);
+
+/** `flam_floor_divide_` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_f64_(flam_tensor *input, double other);
+
+/** `flam_floor_divide` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_floor_divide_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_floor_divide_` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_divide_i64_(flam_tensor *input, int64_t
+    other);
+
 /** In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise:
  *
  * - `input`: any shape; any dtype but bool.
@@ -1748,6 +1885,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_remainder_(flam_tensor *input, c
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_remainder_out(const flam_tensor *input, const
     flam_tensor *other, flam_tensor *out);
 
+/** `flam_remainder` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_remainder_f64(const flam_tensor *input, double other);
+
+/** `flam_remainder_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_remainder_f64_(flam_tensor *input, double other);
+
+/** `flam_remainder` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_remainder_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_remainder_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_remainder_i64_(flam_tensor *input, int64_t other);
+
 /** In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
  *
  * - `input`: any shape; any dtype but bool.
@@ -1771,6 +1920,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fmod_(flam_tensor *input, const 
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_fmod_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
+
+/** `flam_fmod` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_fmod_f64(const flam_tensor *input, double other);
+
+/** `flam_fmod_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fmod_f64_(flam_tensor *input, double other);
+
+/** `flam_fmod` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_fmod_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_fmod_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fmod_i64_(flam_tensor *input, int64_t other);
 
 /** In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
  *
@@ -1796,6 +1957,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_pow_(flam_tensor *input, const f
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_pow_out(const flam_tensor *input, const flam_tensor
     *exponent, flam_tensor *out);
+
+/** `flam_pow` where `exponent` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_pow_f64(const flam_tensor *input, double exponent);
+
+/** `flam_pow_` where `exponent` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_pow_f64_(flam_tensor *input, double exponent);
+
+/** `flam_pow` where `exponent` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_pow_i64(const flam_tensor *input, int64_t exponent);
+
+/** `flam_pow_` where `exponent` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_pow_i64_(flam_tensor *input, int64_t exponent);
 
 /** `flam_maximum` into an existing tensor.
  *
@@ -1949,6 +2122,14 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_and_(flam_tensor *input,
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_and_out(const flam_tensor *input, const
     flam_tensor *other, flam_tensor *out);
 
+/** `flam_bitwise_and` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_bitwise_and_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_bitwise_and_` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_and_i64_(flam_tensor *input, int64_t other);
+
 /** In-place form of `flam_bitwise_or`: bitwise or of two elements; of bool the logical one.
  *
  * - `input`: any shape; bool or integral.
@@ -1971,6 +2152,13 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_or_(flam_tensor *input, 
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_or_out(const flam_tensor *input, const
     flam_tensor *other, flam_tensor *out);
+
+/** `flam_bitwise_or` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_bitwise_or_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_bitwise_or_` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_or_i64_(flam_tensor *input, int64_t other);
 
 /** In-place form of `flam_bitwise_xor`: bitwise exclusive or of two elements; of bool the logical
  * one.
@@ -1996,6 +2184,14 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_xor_(flam_tensor *input,
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_xor_out(const flam_tensor *input, const
     flam_tensor *other, flam_tensor *out);
 
+/** `flam_bitwise_xor` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_bitwise_xor_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_bitwise_xor_` where `other` is a number, which takes part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_xor_i64_(flam_tensor *input, int64_t other);
+
 /** In-place form of `flam_bitwise_left_shift`: `input` shifted left by `other` bits; 0 where that
  * is negative or as wide as the dtype.
  *
@@ -2019,6 +2215,15 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_left_shift_(flam_tensor 
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_left_shift_out(const flam_tensor *input, const
     flam_tensor *other, flam_tensor *out);
+
+/** `flam_bitwise_left_shift` where `other` is a number, which takes part in promotion by
+ * category only. */
+FLAM_API flam_tensor *flam_bitwise_left_shift_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_bitwise_left_shift_` where `other` is a number, which takes part in promotion by
+ * category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_left_shift_i64_(flam_tensor *input, int64_t
+    other);
 
 /** In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the
  * sign; -1 or 0 where that is negative or as wide as the dtype.
@@ -2044,6 +2249,15 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_right_shift_(flam_tensor
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bitwise_right_shift_out(const flam_tensor *input,
     const flam_tensor *other, flam_tensor *out);
 
+/** `flam_bitwise_right_shift` where `other` is a number, which takes part in promotion by
+ * category only. */
+FLAM_API flam_tensor *flam_bitwise_right_shift_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_bitwise_right_shift_` where `other` is a number, which takes part in promotion by
+ * category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_right_shift_i64_(flam_tensor *input, int64_t
+    other);
+
 /** In-place form of `flam_eq`: whether `input` is equal to `other`, elementwise.
  *
  * - `input`: any shape and dtype.
@@ -2065,6 +2279,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_eq_(flam_tensor *input, const fl
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_eq_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
+
+/** `flam_eq` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_eq_f64(const flam_tensor *input, double other);
+
+/** `flam_eq_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_eq_f64_(flam_tensor *input, double other);
+
+/** `flam_eq` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_eq_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_eq_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_eq_i64_(flam_tensor *input, int64_t other);
 
 /** In-place form of `flam_ne`: whether `input` is not equal to `other`, elementwise.
  *
@@ -2088,6 +2314,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ne_(flam_tensor *input, const fl
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ne_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
+/** `flam_ne` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_ne_f64(const flam_tensor *input, double other);
+
+/** `flam_ne_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ne_f64_(flam_tensor *input, double other);
+
+/** `flam_ne` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_ne_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_ne_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ne_i64_(flam_tensor *input, int64_t other);
+
 /** In-place form of `flam_lt`: whether `input` is less than `other`, elementwise.
  *
  * - `input`: any shape and dtype.
@@ -2109,6 +2347,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lt_(flam_tensor *input, const fl
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lt_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
+
+/** `flam_lt` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_lt_f64(const flam_tensor *input, double other);
+
+/** `flam_lt_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lt_f64_(flam_tensor *input, double other);
+
+/** `flam_lt` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_lt_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_lt_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lt_i64_(flam_tensor *input, int64_t other);
 
 /** In-place form of `flam_le`: whether `input` is less than or equal to `other`, elementwise.
  *
@@ -2132,6 +2382,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_le_(flam_tensor *input, const fl
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_le_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
+/** `flam_le` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_le_f64(const flam_tensor *input, double other);
+
+/** `flam_le_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_le_f64_(flam_tensor *input, double other);
+
+/** `flam_le` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_le_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_le_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_le_i64_(flam_tensor *input, int64_t other);
+
 /** In-place form of `flam_gt`: whether `input` is greater than `other`, elementwise.
  *
  * - `input`: any shape and dtype.
@@ -2154,6 +2416,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_gt_(flam_tensor *input, const fl
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gt_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
+/** `flam_gt` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_gt_f64(const flam_tensor *input, double other);
+
+/** `flam_gt_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_gt_f64_(flam_tensor *input, double other);
+
+/** `flam_gt` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_gt_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_gt_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_gt_i64_(flam_tensor *input, int64_t other);
+
 /** In-place form of `flam_ge`: whether `input` is greater than or equal to `other`, elementwise.
  *
  * - `input`: any shape and dtype.
@@ -2175,6 +2449,52 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ge_(flam_tensor *input, const fl
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_ge_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
+
+/** `flam_ge` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_ge_f64(const flam_tensor *input, double other);
+
+/** `flam_ge_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ge_f64_(flam_tensor *input, double other);
+
+/** `flam_ge` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_ge_i64(const flam_tensor *input, int64_t other);
+
+/** `flam_ge_` where `other` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ge_i64_(flam_tensor *input, int64_t other);
+
+/** `flam_full` where `fill_value` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_full_f64(const int64_t *size, size_t n_size, double fill_value, const
+    flam_creation_options *options);
+
+/** `flam_full` where `fill_value` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_full_i64(const int64_t *size, size_t n_size, int64_t fill_value, const
+    flam_creation_options *options);
+
+/** `flam_arange` where `start` and `end` and `step` are numbers, which take part in promotion
+ * by category only. */
+FLAM_API flam_tensor *flam_arange_f64(double start, double end, double step, const
+    flam_creation_options *options);
+
+/** `flam_arange` where `start` and `end` and `step` are numbers, which take part in promotion
+ * by category only. */
+FLAM_API flam_tensor *flam_arange_i64(int64_t start, int64_t end, int64_t step, const
+    flam_creation_options *options);
+
+/** `flam_fill_` where `value` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fill_f64_(flam_tensor *input, double value);
+
+/** `flam_fill_` where `value` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_fill_i64_(flam_tensor *input, int64_t value);
+
+/** `flam_full_like` where `fill_value` is a number, which takes part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_full_like_f64(const flam_tensor *input, double fill_value, const
+    flam_creation_options *options);
+
+/** `flam_full_like` where `fill_value` is a number, which takes part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_full_like_i64(const flam_tensor *input, int64_t fill_value, const
+    flam_creation_options *options);
 
 /** In-place form of `flam_tril`: the lower triangle of matrices; zeros above.
  *
@@ -4905,6 +5225,14 @@ FLAM_BORROWED(list) FLAM_API flam_tensor_list *flam_tensor_list_keep(flam_tensor
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_where_out(const flam_tensor *condition, const
     flam_tensor *input, const flam_tensor *other, flam_tensor *out);
 
+/** `flam_where` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_where_f64(const flam_tensor *condition, const flam_tensor *input, double
+    other);
+
+/** `flam_where` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_where_i64(const flam_tensor *condition, const flam_tensor *input, int64_t
+    other);
+
 /** In-place form of `flam_clamp`: elements limited to a range; where `min` exceeds `max` the
  * result is `max`.
  *
@@ -4932,6 +5260,24 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_out(const flam_tensor *input
     const flam_tensor *min FLAM_DEFAULT(NULL), FLAM_NULLABLE const flam_tensor *max
     FLAM_DEFAULT(NULL), flam_tensor *out);
 
+/** `flam_clamp` where `min` and `max` are numbers, which take part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_clamp_f64(const flam_tensor *input, double min, double max);
+
+/** `flam_clamp_` where `min` and `max` are numbers, which take part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_f64_(flam_tensor *input, double min, double
+    max);
+
+/** `flam_clamp` where `min` and `max` are numbers, which take part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_clamp_i64(const flam_tensor *input, int64_t min, int64_t max);
+
+/** `flam_clamp_` where `min` and `max` are numbers, which take part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_i64_(flam_tensor *input, int64_t min, int64_t
+    max);
+
 /** In-place form of `flam_clamp_min`: elements not below a bound.
  *
  * - `input`: any shape and dtype.
@@ -4952,6 +5298,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_(flam_tensor *input, c
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_min_out(const flam_tensor *input, const
     flam_tensor *min, flam_tensor *out);
+
+/** `flam_clamp_min` where `min` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_clamp_min_f64(const flam_tensor *input, double min);
+
+/** `flam_clamp_min_` where `min` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_f64_(flam_tensor *input, double min);
+
+/** `flam_clamp_min` where `min` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_clamp_min_i64(const flam_tensor *input, int64_t min);
+
+/** `flam_clamp_min_` where `min` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_min_i64_(flam_tensor *input, int64_t min);
 
 /** In-place form of `flam_clamp_max`: elements not above a bound.
  *
@@ -4974,6 +5332,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_(flam_tensor *input, c
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_max_out(const flam_tensor *input, const
     flam_tensor *max, flam_tensor *out);
 
+/** `flam_clamp_max` where `max` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_clamp_max_f64(const flam_tensor *input, double max);
+
+/** `flam_clamp_max_` where `max` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_f64_(flam_tensor *input, double max);
+
+/** `flam_clamp_max` where `max` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_clamp_max_i64(const flam_tensor *input, int64_t max);
+
+/** `flam_clamp_max_` where `max` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_clamp_max_i64_(flam_tensor *input, int64_t max);
+
 /** In-place form of `flam_masked_fill`: `input` with `value` wherever `mask` holds.
  *
  * - `input`: any shape and dtype.
@@ -4985,6 +5355,26 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_clamp_max_out(const flam_tensor *i
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_(flam_tensor *input, const flam_tensor
     *mask, const flam_tensor *value);
+
+/** `flam_masked_fill` where `value` is a number, which takes part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_masked_fill_f64(const flam_tensor *input, const flam_tensor *mask, double
+    value);
+
+/** `flam_masked_fill_` where `value` is a number, which takes part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_f64_(flam_tensor *input, const
+    flam_tensor *mask, double value);
+
+/** `flam_masked_fill` where `value` is a number, which takes part in promotion by category
+ * only. */
+FLAM_API flam_tensor *flam_masked_fill_i64(const flam_tensor *input, const flam_tensor *mask,
+    int64_t value);
+
+/** `flam_masked_fill_` where `value` is a number, which takes part in promotion by category
+ * only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_masked_fill_i64_(flam_tensor *input, const
+    flam_tensor *mask, int64_t value);
 
 /** In-place form of `flam_lerp`: linear interpolation, `input + weight * (end - input)`
  * elementwise.
@@ -5011,6 +5401,14 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lerp_(flam_tensor *input, const 
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lerp_out(const flam_tensor *input, const flam_tensor
     *end, const flam_tensor *weight, flam_tensor *out);
+
+/** `flam_lerp` where `weight` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_lerp_f64(const flam_tensor *input, const flam_tensor *end, double
+    weight);
+
+/** `flam_lerp_` where `weight` is a number, which takes part in promotion by category only. */
+FLAM_BORROWED(input) FLAM_API flam_tensor *flam_lerp_f64_(flam_tensor *input, const flam_tensor
+    *end, double weight);
 
 /** In-place form of `flam_addcmul`: `input + value * tensor1 * tensor2` elementwise.
  *

@@ -200,31 +200,76 @@ struct flam_api_table {
   flam_tensor *(*bessel_y1_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*spherical_bessel_j0)(const flam_tensor *);
   flam_tensor *(*spherical_bessel_j0_out)(const flam_tensor *, flam_tensor *);
-  flam_tensor *(*add)(const flam_tensor *, const flam_tensor *, double);
-  flam_tensor *(*add_)(flam_tensor *, const flam_tensor *, double);
-  flam_tensor *(*add_out)(const flam_tensor *, const flam_tensor *, double, flam_tensor *);
-  flam_tensor *(*sub)(const flam_tensor *, const flam_tensor *, double);
-  flam_tensor *(*sub_)(flam_tensor *, const flam_tensor *, double);
-  flam_tensor *(*sub_out)(const flam_tensor *, const flam_tensor *, double, flam_tensor *);
+  flam_tensor *(*add)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*add_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*add_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*add_f64)(const flam_tensor *, double);
+  flam_tensor *(*add_f64_)(flam_tensor *, double);
+  flam_tensor *(*add_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*add_i64_)(flam_tensor *, int64_t);
+  flam_tensor *(*add_scaled)(const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*add_scaled_)(flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*add_scaled_out)(const flam_tensor *, const flam_tensor *, double, flam_tensor *);
+  flam_tensor *(*sub)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*sub_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*sub_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*sub_f64)(const flam_tensor *, double);
+  flam_tensor *(*sub_f64_)(flam_tensor *, double);
+  flam_tensor *(*sub_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*sub_i64_)(flam_tensor *, int64_t);
+  flam_tensor *(*sub_scaled)(const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*sub_scaled_)(flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*sub_scaled_out)(const flam_tensor *, const flam_tensor *, double, flam_tensor *);
   flam_tensor *(*mul)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*mul_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*mul_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
-  flam_tensor *(*rsub)(const flam_tensor *, const flam_tensor *, double);
-  flam_tensor *(*div)(const flam_tensor *, const flam_tensor *, flam_rounding);
-  flam_tensor *(*div_)(flam_tensor *, const flam_tensor *, flam_rounding);
-  flam_tensor *(*div_out)(const flam_tensor *, const flam_tensor *, flam_rounding, flam_tensor *);
+  flam_tensor *(*mul_f64)(const flam_tensor *, double);
+  flam_tensor *(*mul_f64_)(flam_tensor *, double);
+  flam_tensor *(*mul_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*mul_i64_)(flam_tensor *, int64_t);
+  flam_tensor *(*rsub)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*rsub_f64)(const flam_tensor *, double);
+  flam_tensor *(*rsub_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*rsub_scaled)(const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*div)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*div_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*div_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*div_f64)(const flam_tensor *, double);
+  flam_tensor *(*div_f64_)(flam_tensor *, double);
+  flam_tensor *(*div_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*div_i64_)(flam_tensor *, int64_t);
+  flam_tensor *(*div_rounded)(const flam_tensor *, const flam_tensor *, flam_rounding);
+  flam_tensor *(*div_rounded_)(flam_tensor *, const flam_tensor *, flam_rounding);
+  flam_tensor *(*div_rounded_out)(const flam_tensor *, const flam_tensor *, flam_rounding,
+      flam_tensor *);
   flam_tensor *(*floor_divide)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*floor_divide_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*floor_divide_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*floor_divide_f64)(const flam_tensor *, double);
+  flam_tensor *(*floor_divide_f64_)(flam_tensor *, double);
+  flam_tensor *(*floor_divide_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*floor_divide_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*remainder)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*remainder_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*remainder_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*remainder_f64)(const flam_tensor *, double);
+  flam_tensor *(*remainder_f64_)(flam_tensor *, double);
+  flam_tensor *(*remainder_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*remainder_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*fmod)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*fmod_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*fmod_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*fmod_f64)(const flam_tensor *, double);
+  flam_tensor *(*fmod_f64_)(flam_tensor *, double);
+  flam_tensor *(*fmod_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*fmod_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*pow)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*pow_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*pow_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*pow_f64)(const flam_tensor *, double);
+  flam_tensor *(*pow_f64_)(flam_tensor *, double);
+  flam_tensor *(*pow_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*pow_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*maximum)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*maximum_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*minimum)(const flam_tensor *, const flam_tensor *);
@@ -248,18 +293,28 @@ struct flam_api_table {
   flam_tensor *(*bitwise_and)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_and_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_and_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_and_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*bitwise_and_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*bitwise_or)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_or_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_or_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_or_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*bitwise_or_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*bitwise_xor)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_xor_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_xor_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_xor_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*bitwise_xor_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*bitwise_left_shift)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_left_shift_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_left_shift_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_left_shift_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*bitwise_left_shift_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*bitwise_right_shift)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_right_shift_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*bitwise_right_shift_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_right_shift_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*bitwise_right_shift_i64_)(flam_tensor *, int64_t);
   flam_module *(*nn_convolution)(int64_t, int64_t, const int64_t *, size_t, const
       flam_nn_convolution_options *);
   flam_module *(*nn_layer_norm)(const int64_t *, size_t, const flam_nn_layer_norm_options *);
@@ -275,21 +330,45 @@ struct flam_api_table {
   flam_tensor *(*eq)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*eq_f64)(const flam_tensor *, double);
+  flam_tensor *(*eq_f64_)(flam_tensor *, double);
+  flam_tensor *(*eq_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*eq_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*ne)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*ne_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*ne_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*ne_f64)(const flam_tensor *, double);
+  flam_tensor *(*ne_f64_)(flam_tensor *, double);
+  flam_tensor *(*ne_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*ne_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*lt)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*lt_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*lt_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*lt_f64)(const flam_tensor *, double);
+  flam_tensor *(*lt_f64_)(flam_tensor *, double);
+  flam_tensor *(*lt_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*lt_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*le)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*le_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*le_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*le_f64)(const flam_tensor *, double);
+  flam_tensor *(*le_f64_)(flam_tensor *, double);
+  flam_tensor *(*le_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*le_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*gt)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*gt_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*gt_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*gt_f64)(const flam_tensor *, double);
+  flam_tensor *(*gt_f64_)(flam_tensor *, double);
+  flam_tensor *(*gt_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*gt_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*ge)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*ge_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*ge_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*ge_f64)(const flam_tensor *, double);
+  flam_tensor *(*ge_f64_)(flam_tensor *, double);
+  flam_tensor *(*ge_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*ge_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*isclose)(const flam_tensor *, const flam_tensor *, const flam_close_options *);
   flam_status (*allclose)(const flam_tensor *, const flam_tensor *, flam_bool *, const
       flam_close_options *);
@@ -316,9 +395,15 @@ struct flam_api_table {
   flam_tensor *(*zeros)(const int64_t *, size_t, const flam_creation_options *);
   flam_tensor *(*ones)(const int64_t *, size_t, const flam_creation_options *);
   flam_tensor *(*full)(const int64_t *, size_t, const flam_tensor *, const flam_creation_options *);
+  flam_tensor *(*full_f64)(const int64_t *, size_t, double, const flam_creation_options *);
+  flam_tensor *(*full_i64)(const int64_t *, size_t, int64_t, const flam_creation_options *);
   flam_tensor *(*arange)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_creation_options *);
+  flam_tensor *(*arange_f64)(double, double, double, const flam_creation_options *);
+  flam_tensor *(*arange_i64)(int64_t, int64_t, int64_t, const flam_creation_options *);
   flam_tensor *(*fill_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*fill_f64_)(flam_tensor *, double);
+  flam_tensor *(*fill_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*zero_)(flam_tensor *);
   flam_tensor *(*copy_)(flam_tensor *, const flam_tensor *, flam_bool);
   flam_tensor *(*to)(const flam_tensor *, flam_dtype, flam_device, const flam_to_options *);
@@ -330,6 +415,8 @@ struct flam_api_table {
   flam_tensor *(*ones_like)(const flam_tensor *, const flam_creation_options *);
   flam_tensor *(*full_like)(const flam_tensor *, const flam_tensor *, const flam_creation_options
       *);
+  flam_tensor *(*full_like_f64)(const flam_tensor *, double, const flam_creation_options *);
+  flam_tensor *(*full_like_i64)(const flam_tensor *, int64_t, const flam_creation_options *);
   flam_tensor *(*linspace)(double, double, int64_t, const flam_creation_options *);
   flam_tensor *(*logspace)(double, double, int64_t, const flam_logspace_options *);
   flam_tensor *(*eye)(int64_t, const flam_eye_options *);
@@ -1456,22 +1543,42 @@ struct flam_api_table {
   flam_tensor *(*where)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*where_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       flam_tensor *);
+  flam_tensor *(*where_f64)(const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*where_i64)(const flam_tensor *, const flam_tensor *, int64_t);
   flam_tensor *(*clamp)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*clamp_)(flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*clamp_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       flam_tensor *);
+  flam_tensor *(*clamp_f64)(const flam_tensor *, double, double);
+  flam_tensor *(*clamp_f64_)(flam_tensor *, double, double);
+  flam_tensor *(*clamp_i64)(const flam_tensor *, int64_t, int64_t);
+  flam_tensor *(*clamp_i64_)(flam_tensor *, int64_t, int64_t);
   flam_tensor *(*clamp_min)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*clamp_min_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*clamp_min_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*clamp_min_f64)(const flam_tensor *, double);
+  flam_tensor *(*clamp_min_f64_)(flam_tensor *, double);
+  flam_tensor *(*clamp_min_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*clamp_min_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*clamp_max)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*clamp_max_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*clamp_max_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*clamp_max_f64)(const flam_tensor *, double);
+  flam_tensor *(*clamp_max_f64_)(flam_tensor *, double);
+  flam_tensor *(*clamp_max_i64)(const flam_tensor *, int64_t);
+  flam_tensor *(*clamp_max_i64_)(flam_tensor *, int64_t);
   flam_tensor *(*masked_fill)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*masked_fill_)(flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*masked_fill_f64)(const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*masked_fill_f64_)(flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*masked_fill_i64)(const flam_tensor *, const flam_tensor *, int64_t);
+  flam_tensor *(*masked_fill_i64_)(flam_tensor *, const flam_tensor *, int64_t);
   flam_tensor *(*lerp)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*lerp_)(flam_tensor *, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*lerp_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       flam_tensor *);
+  flam_tensor *(*lerp_f64)(const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*lerp_f64_)(flam_tensor *, const flam_tensor *, double);
   flam_tensor *(*addcmul)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double);
   flam_tensor *(*addcmul_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double);
   flam_tensor *(*addcmul_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
@@ -1485,7 +1592,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1252];
+  flam_entry_ entries[1358];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1539,108 +1646,118 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, \
-  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, \
-  FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, \
+  FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, \
+  FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, \
+  FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, \
+  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -1805,28 +1922,72 @@ static const char *const flam_api_names_[] = {
     "flam_add",
     "flam_add_",
     "flam_add_out",
+    "flam_add_f64",
+    "flam_add_f64_",
+    "flam_add_i64",
+    "flam_add_i64_",
+    "flam_add_scaled",
+    "flam_add_scaled_",
+    "flam_add_scaled_out",
     "flam_sub",
     "flam_sub_",
     "flam_sub_out",
+    "flam_sub_f64",
+    "flam_sub_f64_",
+    "flam_sub_i64",
+    "flam_sub_i64_",
+    "flam_sub_scaled",
+    "flam_sub_scaled_",
+    "flam_sub_scaled_out",
     "flam_mul",
     "flam_mul_",
     "flam_mul_out",
+    "flam_mul_f64",
+    "flam_mul_f64_",
+    "flam_mul_i64",
+    "flam_mul_i64_",
     "flam_rsub",
+    "flam_rsub_f64",
+    "flam_rsub_i64",
+    "flam_rsub_scaled",
     "flam_div",
     "flam_div_",
     "flam_div_out",
+    "flam_div_f64",
+    "flam_div_f64_",
+    "flam_div_i64",
+    "flam_div_i64_",
+    "flam_div_rounded",
+    "flam_div_rounded_",
+    "flam_div_rounded_out",
     "flam_floor_divide",
     "flam_floor_divide_",
     "flam_floor_divide_out",
+    "flam_floor_divide_f64",
+    "flam_floor_divide_f64_",
+    "flam_floor_divide_i64",
+    "flam_floor_divide_i64_",
     "flam_remainder",
     "flam_remainder_",
     "flam_remainder_out",
+    "flam_remainder_f64",
+    "flam_remainder_f64_",
+    "flam_remainder_i64",
+    "flam_remainder_i64_",
     "flam_fmod",
     "flam_fmod_",
     "flam_fmod_out",
+    "flam_fmod_f64",
+    "flam_fmod_f64_",
+    "flam_fmod_i64",
+    "flam_fmod_i64_",
     "flam_pow",
     "flam_pow_",
     "flam_pow_out",
+    "flam_pow_f64",
+    "flam_pow_f64_",
+    "flam_pow_i64",
+    "flam_pow_i64_",
     "flam_maximum",
     "flam_maximum_out",
     "flam_minimum",
@@ -1850,18 +2011,28 @@ static const char *const flam_api_names_[] = {
     "flam_bitwise_and",
     "flam_bitwise_and_",
     "flam_bitwise_and_out",
+    "flam_bitwise_and_i64",
+    "flam_bitwise_and_i64_",
     "flam_bitwise_or",
     "flam_bitwise_or_",
     "flam_bitwise_or_out",
+    "flam_bitwise_or_i64",
+    "flam_bitwise_or_i64_",
     "flam_bitwise_xor",
     "flam_bitwise_xor_",
     "flam_bitwise_xor_out",
+    "flam_bitwise_xor_i64",
+    "flam_bitwise_xor_i64_",
     "flam_bitwise_left_shift",
     "flam_bitwise_left_shift_",
     "flam_bitwise_left_shift_out",
+    "flam_bitwise_left_shift_i64",
+    "flam_bitwise_left_shift_i64_",
     "flam_bitwise_right_shift",
     "flam_bitwise_right_shift_",
     "flam_bitwise_right_shift_out",
+    "flam_bitwise_right_shift_i64",
+    "flam_bitwise_right_shift_i64_",
     "flam_nn_convolution",
     "flam_nn_layer_norm",
     "flam_nn_rms_norm",
@@ -1874,21 +2045,45 @@ static const char *const flam_api_names_[] = {
     "flam_eq",
     "flam_eq_",
     "flam_eq_out",
+    "flam_eq_f64",
+    "flam_eq_f64_",
+    "flam_eq_i64",
+    "flam_eq_i64_",
     "flam_ne",
     "flam_ne_",
     "flam_ne_out",
+    "flam_ne_f64",
+    "flam_ne_f64_",
+    "flam_ne_i64",
+    "flam_ne_i64_",
     "flam_lt",
     "flam_lt_",
     "flam_lt_out",
+    "flam_lt_f64",
+    "flam_lt_f64_",
+    "flam_lt_i64",
+    "flam_lt_i64_",
     "flam_le",
     "flam_le_",
     "flam_le_out",
+    "flam_le_f64",
+    "flam_le_f64_",
+    "flam_le_i64",
+    "flam_le_i64_",
     "flam_gt",
     "flam_gt_",
     "flam_gt_out",
+    "flam_gt_f64",
+    "flam_gt_f64_",
+    "flam_gt_i64",
+    "flam_gt_i64_",
     "flam_ge",
     "flam_ge_",
     "flam_ge_out",
+    "flam_ge_f64",
+    "flam_ge_f64_",
+    "flam_ge_i64",
+    "flam_ge_i64_",
     "flam_isclose",
     "flam_allclose",
     "flam_equal",
@@ -1907,8 +2102,14 @@ static const char *const flam_api_names_[] = {
     "flam_zeros",
     "flam_ones",
     "flam_full",
+    "flam_full_f64",
+    "flam_full_i64",
     "flam_arange",
+    "flam_arange_f64",
+    "flam_arange_i64",
     "flam_fill_",
+    "flam_fill_f64_",
+    "flam_fill_i64_",
     "flam_zero_",
     "flam_copy_",
     "flam_to",
@@ -1918,6 +2119,8 @@ static const char *const flam_api_names_[] = {
     "flam_zeros_like",
     "flam_ones_like",
     "flam_full_like",
+    "flam_full_like_f64",
+    "flam_full_like_i64",
     "flam_linspace",
     "flam_logspace",
     "flam_eye",
@@ -2877,20 +3080,40 @@ static const char *const flam_api_names_[] = {
     "flam_get_default_device",
     "flam_where",
     "flam_where_out",
+    "flam_where_f64",
+    "flam_where_i64",
     "flam_clamp",
     "flam_clamp_",
     "flam_clamp_out",
+    "flam_clamp_f64",
+    "flam_clamp_f64_",
+    "flam_clamp_i64",
+    "flam_clamp_i64_",
     "flam_clamp_min",
     "flam_clamp_min_",
     "flam_clamp_min_out",
+    "flam_clamp_min_f64",
+    "flam_clamp_min_f64_",
+    "flam_clamp_min_i64",
+    "flam_clamp_min_i64_",
     "flam_clamp_max",
     "flam_clamp_max_",
     "flam_clamp_max_out",
+    "flam_clamp_max_f64",
+    "flam_clamp_max_f64_",
+    "flam_clamp_max_i64",
+    "flam_clamp_max_i64_",
     "flam_masked_fill",
     "flam_masked_fill_",
+    "flam_masked_fill_f64",
+    "flam_masked_fill_f64_",
+    "flam_masked_fill_i64",
+    "flam_masked_fill_i64_",
     "flam_lerp",
     "flam_lerp_",
     "flam_lerp_out",
+    "flam_lerp_f64",
+    "flam_lerp_f64_",
     "flam_addcmul",
     "flam_addcmul_",
     "flam_addcmul_out",
@@ -3107,28 +3330,72 @@ const char *flam_library_load(const char *path) {
 #define flam_add (flam_api.add)
 #define flam_add_ (flam_api.add_)
 #define flam_add_out (flam_api.add_out)
+#define flam_add_f64 (flam_api.add_f64)
+#define flam_add_f64_ (flam_api.add_f64_)
+#define flam_add_i64 (flam_api.add_i64)
+#define flam_add_i64_ (flam_api.add_i64_)
+#define flam_add_scaled (flam_api.add_scaled)
+#define flam_add_scaled_ (flam_api.add_scaled_)
+#define flam_add_scaled_out (flam_api.add_scaled_out)
 #define flam_sub (flam_api.sub)
 #define flam_sub_ (flam_api.sub_)
 #define flam_sub_out (flam_api.sub_out)
+#define flam_sub_f64 (flam_api.sub_f64)
+#define flam_sub_f64_ (flam_api.sub_f64_)
+#define flam_sub_i64 (flam_api.sub_i64)
+#define flam_sub_i64_ (flam_api.sub_i64_)
+#define flam_sub_scaled (flam_api.sub_scaled)
+#define flam_sub_scaled_ (flam_api.sub_scaled_)
+#define flam_sub_scaled_out (flam_api.sub_scaled_out)
 #define flam_mul (flam_api.mul)
 #define flam_mul_ (flam_api.mul_)
 #define flam_mul_out (flam_api.mul_out)
+#define flam_mul_f64 (flam_api.mul_f64)
+#define flam_mul_f64_ (flam_api.mul_f64_)
+#define flam_mul_i64 (flam_api.mul_i64)
+#define flam_mul_i64_ (flam_api.mul_i64_)
 #define flam_rsub (flam_api.rsub)
+#define flam_rsub_f64 (flam_api.rsub_f64)
+#define flam_rsub_i64 (flam_api.rsub_i64)
+#define flam_rsub_scaled (flam_api.rsub_scaled)
 #define flam_div (flam_api.div)
 #define flam_div_ (flam_api.div_)
 #define flam_div_out (flam_api.div_out)
+#define flam_div_f64 (flam_api.div_f64)
+#define flam_div_f64_ (flam_api.div_f64_)
+#define flam_div_i64 (flam_api.div_i64)
+#define flam_div_i64_ (flam_api.div_i64_)
+#define flam_div_rounded (flam_api.div_rounded)
+#define flam_div_rounded_ (flam_api.div_rounded_)
+#define flam_div_rounded_out (flam_api.div_rounded_out)
 #define flam_floor_divide (flam_api.floor_divide)
 #define flam_floor_divide_ (flam_api.floor_divide_)
 #define flam_floor_divide_out (flam_api.floor_divide_out)
+#define flam_floor_divide_f64 (flam_api.floor_divide_f64)
+#define flam_floor_divide_f64_ (flam_api.floor_divide_f64_)
+#define flam_floor_divide_i64 (flam_api.floor_divide_i64)
+#define flam_floor_divide_i64_ (flam_api.floor_divide_i64_)
 #define flam_remainder (flam_api.remainder)
 #define flam_remainder_ (flam_api.remainder_)
 #define flam_remainder_out (flam_api.remainder_out)
+#define flam_remainder_f64 (flam_api.remainder_f64)
+#define flam_remainder_f64_ (flam_api.remainder_f64_)
+#define flam_remainder_i64 (flam_api.remainder_i64)
+#define flam_remainder_i64_ (flam_api.remainder_i64_)
 #define flam_fmod (flam_api.fmod)
 #define flam_fmod_ (flam_api.fmod_)
 #define flam_fmod_out (flam_api.fmod_out)
+#define flam_fmod_f64 (flam_api.fmod_f64)
+#define flam_fmod_f64_ (flam_api.fmod_f64_)
+#define flam_fmod_i64 (flam_api.fmod_i64)
+#define flam_fmod_i64_ (flam_api.fmod_i64_)
 #define flam_pow (flam_api.pow)
 #define flam_pow_ (flam_api.pow_)
 #define flam_pow_out (flam_api.pow_out)
+#define flam_pow_f64 (flam_api.pow_f64)
+#define flam_pow_f64_ (flam_api.pow_f64_)
+#define flam_pow_i64 (flam_api.pow_i64)
+#define flam_pow_i64_ (flam_api.pow_i64_)
 #define flam_maximum (flam_api.maximum)
 #define flam_maximum_out (flam_api.maximum_out)
 #define flam_minimum (flam_api.minimum)
@@ -3152,18 +3419,28 @@ const char *flam_library_load(const char *path) {
 #define flam_bitwise_and (flam_api.bitwise_and)
 #define flam_bitwise_and_ (flam_api.bitwise_and_)
 #define flam_bitwise_and_out (flam_api.bitwise_and_out)
+#define flam_bitwise_and_i64 (flam_api.bitwise_and_i64)
+#define flam_bitwise_and_i64_ (flam_api.bitwise_and_i64_)
 #define flam_bitwise_or (flam_api.bitwise_or)
 #define flam_bitwise_or_ (flam_api.bitwise_or_)
 #define flam_bitwise_or_out (flam_api.bitwise_or_out)
+#define flam_bitwise_or_i64 (flam_api.bitwise_or_i64)
+#define flam_bitwise_or_i64_ (flam_api.bitwise_or_i64_)
 #define flam_bitwise_xor (flam_api.bitwise_xor)
 #define flam_bitwise_xor_ (flam_api.bitwise_xor_)
 #define flam_bitwise_xor_out (flam_api.bitwise_xor_out)
+#define flam_bitwise_xor_i64 (flam_api.bitwise_xor_i64)
+#define flam_bitwise_xor_i64_ (flam_api.bitwise_xor_i64_)
 #define flam_bitwise_left_shift (flam_api.bitwise_left_shift)
 #define flam_bitwise_left_shift_ (flam_api.bitwise_left_shift_)
 #define flam_bitwise_left_shift_out (flam_api.bitwise_left_shift_out)
+#define flam_bitwise_left_shift_i64 (flam_api.bitwise_left_shift_i64)
+#define flam_bitwise_left_shift_i64_ (flam_api.bitwise_left_shift_i64_)
 #define flam_bitwise_right_shift (flam_api.bitwise_right_shift)
 #define flam_bitwise_right_shift_ (flam_api.bitwise_right_shift_)
 #define flam_bitwise_right_shift_out (flam_api.bitwise_right_shift_out)
+#define flam_bitwise_right_shift_i64 (flam_api.bitwise_right_shift_i64)
+#define flam_bitwise_right_shift_i64_ (flam_api.bitwise_right_shift_i64_)
 #define flam_nn_convolution (flam_api.nn_convolution)
 #define flam_nn_layer_norm (flam_api.nn_layer_norm)
 #define flam_nn_rms_norm (flam_api.nn_rms_norm)
@@ -3176,21 +3453,45 @@ const char *flam_library_load(const char *path) {
 #define flam_eq (flam_api.eq)
 #define flam_eq_ (flam_api.eq_)
 #define flam_eq_out (flam_api.eq_out)
+#define flam_eq_f64 (flam_api.eq_f64)
+#define flam_eq_f64_ (flam_api.eq_f64_)
+#define flam_eq_i64 (flam_api.eq_i64)
+#define flam_eq_i64_ (flam_api.eq_i64_)
 #define flam_ne (flam_api.ne)
 #define flam_ne_ (flam_api.ne_)
 #define flam_ne_out (flam_api.ne_out)
+#define flam_ne_f64 (flam_api.ne_f64)
+#define flam_ne_f64_ (flam_api.ne_f64_)
+#define flam_ne_i64 (flam_api.ne_i64)
+#define flam_ne_i64_ (flam_api.ne_i64_)
 #define flam_lt (flam_api.lt)
 #define flam_lt_ (flam_api.lt_)
 #define flam_lt_out (flam_api.lt_out)
+#define flam_lt_f64 (flam_api.lt_f64)
+#define flam_lt_f64_ (flam_api.lt_f64_)
+#define flam_lt_i64 (flam_api.lt_i64)
+#define flam_lt_i64_ (flam_api.lt_i64_)
 #define flam_le (flam_api.le)
 #define flam_le_ (flam_api.le_)
 #define flam_le_out (flam_api.le_out)
+#define flam_le_f64 (flam_api.le_f64)
+#define flam_le_f64_ (flam_api.le_f64_)
+#define flam_le_i64 (flam_api.le_i64)
+#define flam_le_i64_ (flam_api.le_i64_)
 #define flam_gt (flam_api.gt)
 #define flam_gt_ (flam_api.gt_)
 #define flam_gt_out (flam_api.gt_out)
+#define flam_gt_f64 (flam_api.gt_f64)
+#define flam_gt_f64_ (flam_api.gt_f64_)
+#define flam_gt_i64 (flam_api.gt_i64)
+#define flam_gt_i64_ (flam_api.gt_i64_)
 #define flam_ge (flam_api.ge)
 #define flam_ge_ (flam_api.ge_)
 #define flam_ge_out (flam_api.ge_out)
+#define flam_ge_f64 (flam_api.ge_f64)
+#define flam_ge_f64_ (flam_api.ge_f64_)
+#define flam_ge_i64 (flam_api.ge_i64)
+#define flam_ge_i64_ (flam_api.ge_i64_)
 #define flam_isclose (flam_api.isclose)
 #define flam_allclose (flam_api.allclose)
 #define flam_equal (flam_api.equal)
@@ -3209,8 +3510,14 @@ const char *flam_library_load(const char *path) {
 #define flam_zeros (flam_api.zeros)
 #define flam_ones (flam_api.ones)
 #define flam_full (flam_api.full)
+#define flam_full_f64 (flam_api.full_f64)
+#define flam_full_i64 (flam_api.full_i64)
 #define flam_arange (flam_api.arange)
+#define flam_arange_f64 (flam_api.arange_f64)
+#define flam_arange_i64 (flam_api.arange_i64)
 #define flam_fill_ (flam_api.fill_)
+#define flam_fill_f64_ (flam_api.fill_f64_)
+#define flam_fill_i64_ (flam_api.fill_i64_)
 #define flam_zero_ (flam_api.zero_)
 #define flam_copy_ (flam_api.copy_)
 #define flam_to (flam_api.to)
@@ -3220,6 +3527,8 @@ const char *flam_library_load(const char *path) {
 #define flam_zeros_like (flam_api.zeros_like)
 #define flam_ones_like (flam_api.ones_like)
 #define flam_full_like (flam_api.full_like)
+#define flam_full_like_f64 (flam_api.full_like_f64)
+#define flam_full_like_i64 (flam_api.full_like_i64)
 #define flam_linspace (flam_api.linspace)
 #define flam_logspace (flam_api.logspace)
 #define flam_eye (flam_api.eye)
@@ -4179,20 +4488,40 @@ const char *flam_library_load(const char *path) {
 #define flam_get_default_device (flam_api.get_default_device)
 #define flam_where (flam_api.where)
 #define flam_where_out (flam_api.where_out)
+#define flam_where_f64 (flam_api.where_f64)
+#define flam_where_i64 (flam_api.where_i64)
 #define flam_clamp (flam_api.clamp)
 #define flam_clamp_ (flam_api.clamp_)
 #define flam_clamp_out (flam_api.clamp_out)
+#define flam_clamp_f64 (flam_api.clamp_f64)
+#define flam_clamp_f64_ (flam_api.clamp_f64_)
+#define flam_clamp_i64 (flam_api.clamp_i64)
+#define flam_clamp_i64_ (flam_api.clamp_i64_)
 #define flam_clamp_min (flam_api.clamp_min)
 #define flam_clamp_min_ (flam_api.clamp_min_)
 #define flam_clamp_min_out (flam_api.clamp_min_out)
+#define flam_clamp_min_f64 (flam_api.clamp_min_f64)
+#define flam_clamp_min_f64_ (flam_api.clamp_min_f64_)
+#define flam_clamp_min_i64 (flam_api.clamp_min_i64)
+#define flam_clamp_min_i64_ (flam_api.clamp_min_i64_)
 #define flam_clamp_max (flam_api.clamp_max)
 #define flam_clamp_max_ (flam_api.clamp_max_)
 #define flam_clamp_max_out (flam_api.clamp_max_out)
+#define flam_clamp_max_f64 (flam_api.clamp_max_f64)
+#define flam_clamp_max_f64_ (flam_api.clamp_max_f64_)
+#define flam_clamp_max_i64 (flam_api.clamp_max_i64)
+#define flam_clamp_max_i64_ (flam_api.clamp_max_i64_)
 #define flam_masked_fill (flam_api.masked_fill)
 #define flam_masked_fill_ (flam_api.masked_fill_)
+#define flam_masked_fill_f64 (flam_api.masked_fill_f64)
+#define flam_masked_fill_f64_ (flam_api.masked_fill_f64_)
+#define flam_masked_fill_i64 (flam_api.masked_fill_i64)
+#define flam_masked_fill_i64_ (flam_api.masked_fill_i64_)
 #define flam_lerp (flam_api.lerp)
 #define flam_lerp_ (flam_api.lerp_)
 #define flam_lerp_out (flam_api.lerp_out)
+#define flam_lerp_f64 (flam_api.lerp_f64)
+#define flam_lerp_f64_ (flam_api.lerp_f64_)
 #define flam_addcmul (flam_api.addcmul)
 #define flam_addcmul_ (flam_api.addcmul_)
 #define flam_addcmul_out (flam_api.addcmul_out)

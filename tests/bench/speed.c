@@ -39,7 +39,7 @@ static flam_tensor* randn(int64_t rows, int64_t columns) {
   return flam_randn(size, 2, NULL);
 }
 
-static void add(void) { flam_tensor_release(flam_add(a, b, 1)); }
+static void add(void) { flam_tensor_release(flam_add(a, b)); }
 
 static void learn(flam_tensor* prediction, flam_optimizer* with) {
   flam_tensor* loss = flam_mse_loss(prediction, y, FLAM_REDUCTION_MEAN);

@@ -35,7 +35,7 @@ static double first_result(void) {
     return -1;
   }
   x = flam_tensor_from_data(data, size, 1, FLAM_F32, NULL);
-  flam_tensor_to_host(flam_add(x, x, 1), sum, sizeof sum);
+  flam_tensor_to_host(flam_add(x, x), sum, sizeof sum);
   if (flam_error_code()) fprintf(stderr, "%s\n", flam_error_message());
   return sum[0] == 2 && sum[1] == 4 ? now() - begun : -1;
 }

@@ -4,10 +4,7 @@
 
 static flam_tensor *matrix(double value) {
   const int64_t size[2] = {2, 2};
-  flam_tensor *number = flam_scalar_f64(value);
-  flam_tensor *filled = flam_full(size, 2, number, NULL);
-  flam_tensor_release(number);
-  return filled;
+  return flam_full_f64(size, 2, value, NULL);
 }
 
 static flam_dtype dtype_of_product(flam_tensor *a, flam_tensor *b) {
@@ -103,8 +100,8 @@ static void test_casts_are_made_anew(void) {
 /* One step on the sum of two parameters, of which the second one's gradient is `slope`. */
 static void step(flam_grad_scaler *scaler, flam_optimizer *optimizer, flam_tensor **params,
                  double slope) {
-  flam_tensor *factor = flam_scalar_f64(slope), *second = flam_mul(params[1], factor),
-              *both = flam_add(params[0], second, 1), *loss = flam_sum(both, NULL),
+  flam_tensor *second = flam_mul_f64(params[1], slope),
+              *both = flam_add(params[0], second), *loss = flam_sum(both, NULL),
               *scaled = flam_grad_scaler_scale(scaler, loss);
   CHECK(flam_optimizer_zero_grad(optimizer, 1) == FLAM_OK);
   CHECK(flam_backward(scaled) == FLAM_OK);
@@ -112,7 +109,6 @@ static void step(flam_grad_scaler *scaler, flam_optimizer *optimizer, flam_tenso
   CHECK(flam_grad_scaler_step(scaler, optimizer) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "step() has already been called");
   CHECK(flam_grad_scaler_update(scaler) == FLAM_OK);
-  flam_tensor_release(factor);
   flam_tensor_release(second);
   flam_tensor_release(both);
   flam_tensor_release(loss);

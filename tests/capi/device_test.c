@@ -37,7 +37,7 @@ static void test_tensors_and_modules_move(void) {
   flam_to_options to_options = FLAM_TO_OPTIONS_INIT;
   to_options.non_blocking = 1;
   flam_tensor *over = flam_to(there, FLAM_DTYPE_NONE, sim(1), &to_options);
-  flam_tensor *sum = flam_add(over, over, 1);
+  flam_tensor *sum = flam_add(over, over);
   flam_module *module = flam_module_new("Plain", NULL);
   void *data = NULL;
   CHECK(flam_tensor_device(there) == sim(0) && flam_tensor_device(sum) == sim(1));
@@ -72,10 +72,10 @@ static void test_a_mismatch_names_every_operand(void) {
   CHECK(strstr(text, "weight and bias are on cpu, the others on sim:0"));
   CHECK(strstr(text, "move them: flam_to(weight)"));
   flam_error_clear();
-  CHECK(flam_add(x, flam_to(w, FLAM_DTYPE_NONE, sim(1), NULL), 1) == NULL);
+  CHECK(flam_add(x, flam_to(w, FLAM_DTYPE_NONE, sim(1), NULL)) == NULL);
   CHECK(strstr(flam_error_message(), "sim:1") && strstr(flam_error_message(), "sim:0"));
   CHECK_ERROR(FLAM_ERROR_DEVICE_MISMATCH, "add(input: ");
-  CHECK(flam_add(x, flam_scalar_f64(1), 1) != NULL); /* a number has no device */
+  CHECK(flam_add(x, flam_scalar_f64(1)) && flam_add_f64(x, 1)); /* a number has no device */
   CHECK(flam_frame_pop(frame) == FLAM_OK);
 }
 

@@ -27,7 +27,7 @@ static void test_a_chain_keeps_its_first_error(void) {
   const double data[3] = {1, 2, 3};
   flam_tensor* x = vector(1, 2);
   flam_tensor* odd = flam_tensor_from_data(data, size, 1, FLAM_F64, NULL);
-  flam_tensor* bad = flam_add(x, odd, 1);
+  flam_tensor* bad = flam_add(x, odd);
   flam_tensor* y;
   CHECK(bad == NULL && flam_error_code() == FLAM_ERROR_SHAPE);
   y = flam_neg(flam_abs(bad));
@@ -43,7 +43,7 @@ static void test_a_null_operand_is_named(void) {
   flam_tensor* x = vector(1, 2);
   CHECK(flam_neg(NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg: input is NULL");
-  CHECK(flam_add(x, NULL, 1) == NULL);
+  CHECK(flam_add(x, NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_add: other is NULL");
   CHECK(flam_tensor_from_data(NULL, NULL, 1, FLAM_F64, NULL) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_tensor_from_data: size is NULL");

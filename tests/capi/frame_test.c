@@ -37,8 +37,8 @@ static void test_releases_inside_a_frame_count_once(void) {
 
 static void test_in_place_and_out_forms_add_no_count(void) {
   flam_tensor *x = vector(1, 2), *y = vector(3, 4), *out = vector(0, 0), *one = vector(1, 1);
-  CHECK(flam_add_(x, y, 1) == x && flam_relu_(x) == x && flam_zero_(y) == y);
-  CHECK(flam_add_out(x, one, 1, out) == out && flam_copy_(y, out, 0) == y);
+  CHECK(flam_add_(x, y) == x && flam_relu_(x) == x && flam_zero_(y) == y);
+  CHECK(flam_add_out(x, one, out) == out && flam_copy_(y, out, 0) == y);
   CHECK(live() == 4 && equals(y, 5, 7));
   {
     const flam_scope frame = flam_frame_push();
@@ -108,7 +108,7 @@ static void test_failures_in_a_frame(void) {
 /* A hook's result is handed to the engine: the frame around backward must not release it again. */
 static flam_status twice(void* user, const flam_tensor* grad, flam_tensor** out_grad) {
   ++*(int*)user;
-  *out_grad = flam_add(grad, grad, 1);
+  *out_grad = flam_add(grad, grad);
   return FLAM_OK;
 }
 

@@ -99,11 +99,11 @@ static void test_backward_and_grad(void) {
 static void test_an_overwritten_value_is_named(void) {
   const flam_scope frame = flam_frame_push();
   flam_tensor *x = leaf(1, 2), *kept = flam_exp(x);
-  CHECK(flam_mul_(kept, flam_scalar_f64(2)) == kept || flam_error_code() == FLAM_OK);
+  CHECK(flam_mul_f64_(kept, 2) == kept || flam_error_code() == FLAM_OK);
   CHECK(backward(flam_sum(kept, NULL), 0) == FLAM_ERROR_AUTOGRAD);
   CHECK(strstr(flam_error_message(), "\"mul") != NULL);
   CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "modified by an inplace operation");
-  CHECK(flam_mul_(x, flam_scalar_f64(2)) == NULL);
+  CHECK(flam_mul_f64_(x, 2) == NULL);
   CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "leaf");
   CHECK(flam_frame_pop(frame) == FLAM_OK);
 }
@@ -116,7 +116,7 @@ typedef struct {
 
 static flam_status square_backward(void *user, flam_tensor *const *grads, size_t n_grads,
                                    flam_tensor **out_grads, size_t n_out_grads) {
-  flam_tensor *x = flam_saved_get(((square *)user)->x), *two = flam_add(x, x, 1);
+  flam_tensor *x = flam_saved_get(((square *)user)->x), *two = flam_add(x, x);
   CHECK(n_grads == 1 && n_out_grads == 1 && flam_function_wanted(0));
   out_grads[0] = flam_mul(grads[0], two);
   flam_tensor_release(x);

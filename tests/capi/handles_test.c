@@ -17,7 +17,7 @@ static void test_released(void) {
   double value;
   flam_tensor_release(x);
   z = vector(5, 6); /* does not get x's address: its memory stays out of use */
-  CHECK(z != x && flam_add(y, x, 1) == NULL);
+  CHECK(z != x && flam_add(y, x) == NULL);
   CHECK(strstr(flam_error_message(), "f64[2] on cpu, made by flam_tensor_from_data at "));
   CHECK_FAULT("flam_add: other is a flam_tensor that was released", "released by flam_tensor_rel");
   CHECK(flam_tensor_item_f64(x, &value) == FLAM_ERROR_INVALID_ARGUMENT);
@@ -30,7 +30,7 @@ static void test_released(void) {
   list[1] = x;
   CHECK(flam_cat(list, 2, 0) == NULL);
   CHECK_FAULT("flam_cat: tensors is a flam_tensor that was released", "f64[2]");
-  CHECK(flam_add_(x, y, 1) == NULL);
+  CHECK(flam_add_(x, y) == NULL);
   CHECK_FAULT("flam_add_: input", "released");
   flam_tensor_release(y);
   flam_tensor_release(z);
@@ -205,7 +205,7 @@ static void test_right_handles_pass(void) {
   flam_tensor *x = flam_relu_(flam_neg(vector(-1, 2))), *same = flam_tensor_retain(x);
   flam_tensor_list *list = flam_tensor_list_new(&x, 1);
   flam_tensor *first = flam_tensor_list_get(list, 0);
-  CHECK(first == x && equals(flam_add(flam_tensor_list_data(list)[0], first, 1), 2, 0));
+  CHECK(first == x && equals(flam_add(flam_tensor_list_data(list)[0], first), 2, 0));
   CHECK(flam_frame_pop(frame) == FLAM_OK && equals(same, 1, 0));
   flam_tensor_release(same);
   CHECK(flam_error_code() == FLAM_OK && flam_leak_report()[0] == '\0');

@@ -23,7 +23,7 @@ static void *read_and_count(void *argument) {
   job *j = (job *)argument;
   int i;
   for (i = 0; i < rounds; ++i) {
-    flam_tensor *again = flam_tensor_retain(j->shared), *twice = flam_add(again, j->shared, 1);
+    flam_tensor *again = flam_tensor_retain(j->shared), *twice = flam_add(again, j->shared);
     CHECK(equals(twice, 2, 4));
     flam_tensor_release(again);
     flam_tensor_release(twice);

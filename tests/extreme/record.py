@@ -149,13 +149,16 @@ def signature(text: str, row: dict, raw: dict) -> Signature:
 
 
 def forms(rows: dict[str, dict]) -> list[tuple[str, dict]]:
-    """The declarations of in-place and out forms, each with the row of its function."""
+    """The declarations of derived forms, each with the row of its function."""
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "include/flambeau/derived.h").read_text(), flags=re.S)
     found = []
     for d in re.findall(r"\bFLAM_API\b(.*?\));", text, re.S):
         d = re.sub(r"\bFLAM_[A-Z_]+(\([^()]*\))?", "", d).strip()  # annotations
         name = re.search(r"\b(flam_\w+)\(", d)[1]
-        found.append((d, rows.get(re.sub(r"(_|_out)$", "", name)) or ownership(d)))
+        plain = re.sub(r"_[fi]64(?=_?$)", "", name)
+        found.append(
+            (d, rows.get(plain) or rows.get(re.sub(r"_(out)?$", "", plain)) or ownership(d))
+        )
     return found
 
 

@@ -96,6 +96,18 @@ GOOD = {
     + API
     + "flam_tensor *flam_f(const flam_tensor *x FLAM_AFTER(lr), const flam_o_options *options);",
     "no version": DOC + "FLAM_API flam_tensor *flam_f(const flam_tensor *x);",
+    "numbers": doc("input", "low", "high")
+    + API
+    + "FLAM_INPLACE flam_tensor *flam_f(const flam_tensor *input, FLAM_NUMBER(f64 i64) "
+    "FLAM_NULLABLE const flam_tensor *low FLAM_DEFAULT(NULL), FLAM_NUMBER(f64 i64) const "
+    "flam_tensor *high);",
+    "extended": doc("input")
+    + API
+    + 'FLAM_INPLACE FLAM_TORCH("torch") flam_tensor *flam_f(const flam_tensor *input);\n'
+    + doc("input", "alpha")
+    + API
+    + "FLAM_EXTENDS(flam_f) FLAM_INPLACE flam_tensor *flam_f_scaled(const flam_tensor *input, "
+    "double alpha FLAM_DEFAULT(1));",
     "forms": doc("input")
     + API
     + 'FLAM_INPLACE FLAM_OUT FLAM_TORCH("torch Tensor F torch.special.f")'
@@ -109,7 +121,48 @@ def test_regular_declarations_pass(tmp_path, name):
 
 
 TENSOR = "const flam_tensor *x"
+EXTENDED = DOC + API + f"flam_tensor *flam_f({TENSOR});\n" + doc("x", "a") + API
+
+
+def more(declaration, name="flam_f"):
+    return EXTENDED + f"FLAM_EXTENDS({name}) {declaration}"
+
+
 BAD = [
+    # two functions of one operation, and numbers for tensors
+    (
+        EXTENDED.replace(" * - `a`: something; default of it.\n", "")
+        + f"FLAM_EXTENDS(flam_f) flam_tensor *flam_g({TENSOR});",
+        "its parameters come first, alike, and then",
+    ),
+    (
+        more(f"flam_tensor *flam_g(double a FLAM_DEFAULT(1), {TENSOR});"),
+        "its parameters come first, alike, and then",
+    ),
+    (more(f"flam_tensor *flam_g({TENSOR}, double a);"), "FLAM_DEFAULT says which number makes it"),
+    (
+        more(f"flam_tensor *flam_g({TENSOR}, double a FLAM_DEFAULT(1));", "flam_h"),
+        "names no function declared before it",
+    ),
+    (
+        more(f"FLAM_INPLACE flam_tensor *flam_g({TENSOR}, double a FLAM_DEFAULT(1));"),
+        "result, FLAM_INPLACE and FLAM_OUT are those of flam_f",
+    ),
+    (
+        more(f'FLAM_TORCH("torch") flam_tensor *flam_g({TENSOR}, double a FLAM_DEFAULT(1));'),
+        "FLAM_TORCH and FLAM_AUTOCAST stand before flam_f",
+    ),
+    (DOC + API + f"flam_tensor *flam_f(FLAM_NUMBER(f32) {TENSOR});", "write f64 i64, or one of"),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_NUMBER(f64) double a);",
+        "FLAM_NUMBER is for a tensor that an operation reads",
+    ),
+    (
+        doc("x", "y")
+        + API
+        + f"flam_tensor *flam_f(FLAM_NUMBER(f64) {TENSOR}, FLAM_NUMBER(i64) const flam_tensor *y);",
+        "FLAM_NUMBER names the same kinds for all operands",
+    ),
     # documentation
     (API + f"flam_tensor *flam_f({TENSOR});", "no doc comment"),
     (doc() + API + f"flam_tensor *flam_f({TENSOR});", "parameter `x` is not documented"),

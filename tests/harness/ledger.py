@@ -38,9 +38,11 @@ def in_place(row):
 
 @functools.cache
 def ops():
-    """Operations by name without `flam_`."""
-    return {
-        name.removeprefix("flam_"): row
-        for name, row in functions().items()
-        if row["namespace"] == "ops"
-    }
+    """Operations by name without `flam_`; one with two functions has the operands and options of
+    the one that takes more.
+    """
+    found = {n: row for n, row in functions().items() if row["namespace"] == "ops"}
+    for row in [row for row in found.values() if "extends" in row]:
+        found[row["extends"]] = {**row, "function": row["extends"]}
+        del found[row["function"]]
+    return {name.removeprefix("flam_"): row for name, row in found.items()}

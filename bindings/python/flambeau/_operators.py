@@ -1,5 +1,5 @@
-"""Python's operators on tensors. Those that programs use most call C directly; the others stand for
-methods of the same arguments."""
+"""Python's operators on tensors. They call C directly where the other side is a tensor or a plain
+number; what is neither goes to the method of the same arguments."""
 
 from ._call import _NUMBERS, _fast, _new, _raise, _scalar
 from ._factory import as_tensor
@@ -7,54 +7,8 @@ from ._gen import ops
 from ._tensor import Tensor
 
 _METHODS = ops.TENSOR
-_c_add, _c_sub, _c_mul, _c_matmul = (
-    _fast.flam_add,
-    _fast.flam_sub,
-    _fast.flam_mul,
-    _fast.flam_matmul,
-)
-
-
-def __add__(self, other):
-    if other.__class__ in _NUMBERS:
-        other = _scalar(other)
-    try:
-        h = _c_add(self._h, other._h, 1)
-    except AttributeError:
-        return _METHODS["add"](self, _operand(other)) if _is_operand(other) else NotImplemented
-    if not h:
-        _raise()
-    t = _new(Tensor)
-    t._h = h
-    return t
-
-
-def __sub__(self, other):
-    if other.__class__ in _NUMBERS:
-        other = _scalar(other)
-    try:
-        h = _c_sub(self._h, other._h, 1)
-    except AttributeError:
-        return _METHODS["sub"](self, _operand(other)) if _is_operand(other) else NotImplemented
-    if not h:
-        _raise()
-    t = _new(Tensor)
-    t._h = h
-    return t
-
-
-def __mul__(self, other):
-    if other.__class__ in _NUMBERS:
-        other = _scalar(other)
-    try:
-        h = _c_mul(self._h, other._h)
-    except AttributeError:
-        return _METHODS["mul"](self, _operand(other)) if _is_operand(other) else NotImplemented
-    if not h:
-        _raise()
-    t = _new(Tensor)
-    t._h = h
-    return t
+_ELSE = AttributeError, TypeError  # no handle, or no form for such a number
+_c_matmul = _fast.flam_matmul
 
 
 def __matmul__(self, other):
@@ -85,22 +39,62 @@ def _operand(value):
     return value
 
 
-def _binary(name, reflected=False):
+def _entries(name, tail=""):
+    """The C functions that take a tensor, a float and an int."""
+    return (getattr(_fast, f"flam_{name}{form}{tail}", None) for form in ("", "_f64", "_i64"))
+
+
+def _binary(name):
+    function = _METHODS[name]
+    c, c_f64, c_i64 = _entries(name)
+
+    def operator(self, other):
+        kind = other.__class__
+        try:
+            if kind is float:
+                h = c_f64(self._h, other)
+            elif kind is int:
+                h = c_i64(self._h, other)
+            else:
+                h = c(self._h, other._h)
+        except _ELSE:
+            return function(self, _operand(other)) if _is_operand(other) else NotImplemented
+        if not h:
+            _raise()
+        t = _new(Tensor)
+        t._h = h
+        return t
+
+    return operator
+
+
+def _reflected(name):
     function = _METHODS[name]
 
     def operator(self, other):
-        if other.__class__ not in _NUMBERS and not _is_operand(other):
-            return NotImplemented
-        return function(_operand(other), self) if reflected else function(self, _operand(other))
+        return function(_operand(other), self) if _is_operand(other) else NotImplemented
 
     return operator
 
 
 def _in_place(name):
     function = _METHODS[name]
+    c, c_f64, c_i64 = _entries(name[:-1], "_")
 
     def operator(self, other):
-        return function(self, _operand(other)) if _is_operand(other) else NotImplemented
+        kind = other.__class__
+        try:
+            if kind is float:
+                h = c_f64(self._h, other)
+            elif kind is int:
+                h = c_i64(self._h, other)
+            else:
+                h = c(self._h, other._h)
+        except _ELSE:
+            return function(self, _operand(other)) if _is_operand(other) else NotImplemented
+        if not h:
+            _raise()
+        return self
 
     return operator
 
@@ -111,7 +105,7 @@ def _pairs(text):
 
 
 _BINARY = _pairs(
-    "truediv=div floordiv=floor_divide mod=remainder pow and=bitwise_and or=bitwise_or "
+    "add sub mul truediv=div floordiv=floor_divide mod=remainder pow and=bitwise_and or=bitwise_or "
     "xor=bitwise_xor lshift=bitwise_left_shift rshift=bitwise_right_shift"
 )
 _COMPARE = _pairs("eq ne lt le gt ge")
@@ -120,21 +114,19 @@ _ASSIGN = _pairs(
     "iadd=add_ isub=sub_ imul=mul_ itruediv=div_ ifloordiv=floor_divide_ imod=remainder_ ipow=pow_ "
     "iand=bitwise_and_ ior=bitwise_or_ ixor=bitwise_xor_"
 )
-_REFLECTED = {
-    **_pairs("radd=add rsub=sub rmul=mul rmatmul=matmul"),
-    **{"r" + name: method for name, method in _BINARY.items()},
-}
+_SWAPPED = _pairs("radd=add rmul=mul")  # of which either order gives the same, as in torch
+_REFLECTED = {"rmatmul": "matmul"} | {"r" + name: method for name, method in _BINARY.items()}
 
 for _names, _make in (
     (_BINARY, _binary),
     (_COMPARE, _binary),
     (_ASSIGN, _in_place),
-    (_REFLECTED, lambda name: _binary(name, True)),
+    (_REFLECTED, _reflected),
+    (_SWAPPED, _binary),
     (_UNARY, _METHODS.get),
 ):
     for _name, _method in _names.items():
         setattr(Tensor, f"__{_name}__", _make(_method))
-for _function in (__add__, __sub__, __mul__, __matmul__):
-    setattr(Tensor, _function.__name__, _function)
+Tensor.__matmul__ = __matmul__
 # Operators and the methods of the same arguments that they stand for.
-STAND_FOR = {**_pairs("add sub mul matmul"), **_BINARY, **_COMPARE, **_UNARY}
+STAND_FOR = {"matmul": "matmul"} | _BINARY | _COMPARE | _UNARY

@@ -58,7 +58,7 @@ fn methods_give_results_and_defaults_can_be_told() {
     assert_eq!(x.sum().unwrap().item::<f32>().unwrap(), 10.0);
     let rows = x.sum_with(ReduceOptions::default().dim([1]).keepdim(true)).unwrap();
     assert_eq!((rows.shape(), f32s(&rows)), (vec![2, 1], vec![3.0, 7.0]));
-    assert_eq!(f32s(&x.add_with(&x, 0.5).unwrap()), [1.5, 3.0, 4.5, 6.0]);
+    assert_eq!(f32s(&x.add_scaled(&x, 0.5).unwrap()), [1.5, 3.0, 4.5, 6.0]);
     assert_eq!(f32s(&x.softmax_with(1, Some(Dtype::F32)).unwrap()).len(), 4);
     let (values, indices) = x.max_dim(0).unwrap();
     assert_eq!((f32s(&values), indices.to_vec::<i64>().unwrap()), (vec![3.0, 4.0], vec![1, 1]));
