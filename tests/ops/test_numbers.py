@@ -10,7 +10,9 @@ from tests.harness import ledger
 
 VALUES = {"f64": (2.0, 0.5, -1.5), "i64": (2, 0, -3)}
 FUNCTIONS = ledger.functions()
-WITH_NUMBERS = [(n, kind) for n, row in FUNCTIONS.items() for kind in VALUES if kind in row["forms"]]
+WITH_NUMBERS = [
+    (name, kind) for name, row in FUNCTIONS.items() for kind in VALUES if kind in row["forms"]
+]
 EXTENDED = {row["extends"]: name for name, row in FUNCTIONS.items() if "extends" in row}
 DTYPES = ("float32", "float16", "int64", "int32", "bool")
 
@@ -22,11 +24,12 @@ def entry(name):
 def outcome(name, arguments):
     """The result as text with its dtype and its node in the graph, or the error."""
     try:
-        t = wrap(entry(name)(*arguments) or _raise())
+        h = entry(name)(*arguments) or _raise()
+        t = wrap(h if not name.endswith(("_", "_out")) else fast.flam_tensor_retain(h))
     except (RuntimeError, TypeError, ValueError, IndexError) as e:
         return type(e).__name__, str(e)
     node = t.grad_fn and t.grad_fn.name()
-    return t.tolist(), t.dtype, tuple(t.shape), node
+    return repr(t.tolist()), t.dtype, tuple(t.shape), node
 
 
 def tensors(dtype, grad):
@@ -85,7 +88,7 @@ def test_in_place_it_does_what_a_wrapped_number_does(name, kind):
             (plain, _, x), (_, wrapped, y) = (calls(name, number, dtype, False) for _ in range(2))
             expected = outcome(f"{name}_", wrapped)
             assert outcome(f"{name}_{kind}_", plain) == expected, (number, dtype)
-            assert x[0].tolist() == y[0].tolist()
+            assert repr(x[0].tolist()) == repr(y[0].tolist())
 
 
 @pytest.mark.parametrize("name", EXTENDED)
@@ -104,5 +107,5 @@ def test_the_plain_form_has_the_default_of_the_one_with_the_option(name):
             a, b = y.clone(), y.clone()
             left = outcome(f"{name}_", (a._h, y._h))
             assert left == outcome(f"{more}_", (b._h, y._h, default))
-            assert a.tolist() == b.tolist()
+            assert repr(a.tolist()) == repr(b.tolist())
     assert any(len(s) == 4 for s in seen)
