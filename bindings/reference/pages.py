@@ -39,6 +39,7 @@ class Pages:
     def __init__(self, api: Api):
         self.api = api
         self.python, self.rust = signatures.python(), signatures.rust()
+        self.defaults = signatures.python_defaults()
         self.forms: dict[str, list[Function]] = {}
         for f in api.functions:
             if f.form:
@@ -69,8 +70,8 @@ class Pages:
 
     def tabs(self, f: Function, forms: list[Function]) -> str:
         c = "\n".join(_c(g) for g in (f, *forms))
-        spellings = [s for g in (f, *forms) for s in g.torch]
-        python = "\n".join(d for s in spellings for d in signatures.python_of(s, self.python))
+        spellings = [(s, g.op) for g in (f, *forms) for s in g.torch]
+        python = signatures.python_text(spellings, self.python, self.defaults)
         listed = [d for g in (f, *forms) for d in self.rust.get(g.name, [])]
         rust = signatures.rust_text(list(dict.fromkeys(listed)))
         return "\n\n".join(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pathlib
 import re
-import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bindings/python/flambeau"
@@ -28,23 +27,51 @@ def python() -> dict[str, list[str]]:
             if m:
                 plain = re.sub(r"\b_(bool|float|int)\b", r"\1", m[2])
                 plain = re.sub(r"^\(self(?:, )?", "(", plain)
-                found.setdefault(place + m[1], []).append(_broken(name + m[1] + plain))
+                found.setdefault(place + m[1], []).append(name + m[1] + plain)
+    return found
+
+
+def python_defaults() -> dict[str, dict[str, str]]:
+    """What stubs leave out: by operation, the defaults of its parameters."""
+    found = {}
+    text = (PACKAGE / "_gen/ops.py").read_text()
+    for name, listed in re.findall(r"^def _(\w+)\((.*)\):$", text, re.M):
+        parts = (p.partition("=") for p in re.split(r", (?![^()]*\))", listed))
+        found[name] = {name: value for name, _, value in parts if value}
     return found
 
 
 def _broken(line: str) -> str:
-    """Over several lines where one would have to be scrolled."""
+    """A parameter a line where one would have to be scrolled."""
     if len(line) <= 96:
         return line
     head, _, rest = line.partition("(")
     inner, _, result = rest.rpartition(")")
-    lines = textwrap.wrap(inner.replace(": ", ":\0"), 88, break_long_words=False)
-    return f"{head}(\n    " + "\n    ".join(lines).replace("\0", " ") + f"\n){result}"
+    parts = re.split(r", (?![^\[]*\])", inner)
+    return f"{head}(\n" + "".join(f"    {p},\n" for p in parts) + f"){result}"
 
 
-def python_of(spelling: str, declared: dict[str, list[str]]) -> list[str]:
-    full = re.sub(r"^torch\.", "flambeau.", re.sub(r"^F\.", "flambeau.nn.functional.", spelling))
-    return declared.get(spelling, [full + "(...)"])
+def python_text(spellings: list[tuple[str, str]], declared, defaults) -> str:
+    """Declarations of (spelling, operation); one that differs by its place only is named."""
+    lines: list[str] = []
+    seen: set[str] = set()
+    for spelling, op in spellings:
+        full = re.sub(r"^torch\.", "flambeau.", spelling)
+        full = re.sub(r"^F\.", "flambeau.nn.functional.", full)
+        known = defaults.get(op, {})
+        for line in declared.get(spelling, [full + "(...)"]):
+            line = re.sub(
+                r"(\w+)(: [^=,]*(?:\[[^=]*\][^=,]*)?) = \.\.\.",
+                lambda m, known=known: f"{m[1]}{m[2]} = {known.get(m[1], '...')}",
+                line,
+            )
+            arguments = line[line.index("(") :]
+            if arguments in seen and arguments != "(...)":
+                lines.append(f"{full}(...)  # as above")
+            else:
+                seen.add(arguments)
+                lines.append(_broken(line))
+    return "\n".join(lines)
 
 
 class _Crate:
@@ -66,6 +93,7 @@ class _Crate:
 
     def _function(self, name: str, inside: str, body: str) -> None:
         head, _, rest = body.partition("{\n")
+        head = head.replace("crate::", "")
         declared = " ".join(head.split()).replace("( ", "(").replace(", )", ")")
         for c in dict.fromkeys(re.findall(r"\bsys::(flam_\w+)\(", rest)):
             self.called.setdefault(c, []).append((inside, declared))

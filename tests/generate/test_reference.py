@@ -66,8 +66,20 @@ def test_every_header_has_a_group(pages):
 def test_signatures_come_from_the_package_and_the_crate(pages):
     shown = pages.page("activation.h")
     gelu = shown[shown.index("## flam_gelu {") :][:2500]
-    assert "flambeau.nn.functional.gelu(input: Tensor" in gelu
+    assert re.search(r"flambeau.nn.functional.gelu\(\s*input: Tensor, *\s*approximate", gelu)
     assert "impl Tensor {" in gelu and "pub fn gelu(&self) -> Result<Tensor>" in gelu
+
+
+def test_python_shows_its_defaults_and_a_parameter_a_line(pages):
+    shown = pages.page("conv.h")
+    conv = shown[shown.index("## flam_conv2d {") :]
+    python = conv[: conv.index('=== "Rust"')]
+    assert "        stride: int | Sequence[int] = 1,\n" in python
+    assert "        bias: Tensor | None = None,\n" in python
+    assert "flambeau.nn.functional.conv2d(...)  # as above" in python
+    assert "crate::" not in shown
+    whole = "".join(pages.page(header) for header in pages.headers())
+    assert whole.count("= ...") < 200  # of stubs whose functions have another order
 
 
 def test_names_in_guides_exist(pages):
@@ -84,6 +96,8 @@ def test_c_in_guides_compiles():
         whole = block if "int main" in block else AROUND + block + "(void)x, (void)a; }\n"
         if "int main" in block:
             whole = "#include <stdio.h>\n" + block
+        elif re.search(r"^static ", block, re.M):  # a function of the program
+            whole = "#include <flambeau/flambeau.h>\n" + block
         flags = ["-std=c99", "-fsyntax-only", "-Wall", "-Wno-unused", "-Werror", "-x", "c", "-"]
         done = subprocess.run(
             ["cc", f"-I{ROOT / 'include'}", *flags], input=whole, text=True, capture_output=True
