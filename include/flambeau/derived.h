@@ -710,6 +710,21 @@ static inline void flam_rprop_options_init(flam_rprop_options *options) {
   *options = defaults;
 }
 
+#define FLAM_ADAFACTOR_OPTIONS_INIT \
+  {sizeof(flam_adafactor_options), 1e-2, -0.8, NULL, 1e-3, 1, 0, 0}
+static inline void flam_adafactor_options_init(flam_adafactor_options *options) {
+  const flam_adafactor_options defaults = FLAM_ADAFACTOR_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_MUON_OPTIONS_INIT \
+  {sizeof(flam_muon_options), 1e-3, 0.1, 0.95, 1, 3.4445, -4.7750, 2.0315, 1e-7, 5, \
+   FLAM_MUON_ORIGINAL}
+static inline void flam_muon_options_init(flam_muon_options *options) {
+  const flam_muon_options defaults = FLAM_MUON_OPTIONS_INIT;
+  *options = defaults;
+}
+
 #define FLAM_LBFGS_OPTIONS_INIT \
   {sizeof(flam_lbfgs_options), 1, 20, 0, 1e-7, 1e-9, 100, 0, 0}
 static inline void flam_lbfgs_options_init(flam_lbfgs_options *options) {
@@ -717,80 +732,10 @@ static inline void flam_lbfgs_options_init(flam_lbfgs_options *options) {
   *options = defaults;
 }
 
-#define FLAM_SGD_STEP_OPTIONS_INIT \
-  {sizeof(flam_sgd_step_options), NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL}
-static inline void flam_sgd_step_options_init(flam_sgd_step_options *options) {
-  const flam_sgd_step_options defaults = FLAM_SGD_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_ADAM_STEP_OPTIONS_INIT \
-  {sizeof(flam_adam_step_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0.9, 0.999, 1e-8, 0, 0, \
-   0, NULL, NULL}
-static inline void flam_adam_step_options_init(flam_adam_step_options *options) {
-  const flam_adam_step_options defaults = FLAM_ADAM_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_RMSPROP_STEP_OPTIONS_INIT \
-  {sizeof(flam_rmsprop_step_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0.99, 1e-8, 0, 0, 0, \
-   NULL, NULL}
-static inline void flam_rmsprop_step_options_init(flam_rmsprop_step_options *options) {
-  const flam_rmsprop_step_options defaults = FLAM_RMSPROP_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_ADAGRAD_STEP_OPTIONS_INIT \
-  {sizeof(flam_adagrad_step_options), NULL, 0, NULL, 0, 0, 0, 1e-10, 0, NULL, NULL}
-static inline void flam_adagrad_step_options_init(flam_adagrad_step_options *options) {
-  const flam_adagrad_step_options defaults = FLAM_ADAGRAD_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_ADADELTA_STEP_OPTIONS_INIT \
-  {sizeof(flam_adadelta_step_options), NULL, 0, NULL, 0, NULL, 0, 0.9, 1e-6, 0, 0, NULL, NULL}
-static inline void flam_adadelta_step_options_init(flam_adadelta_step_options *options) {
-  const flam_adadelta_step_options defaults = FLAM_ADADELTA_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_ADAMAX_STEP_OPTIONS_INIT \
-  {sizeof(flam_adamax_step_options), NULL, 0, NULL, 0, NULL, 0, 0.9, 0.999, 1e-8, 0, 0, NULL, \
-   NULL}
-static inline void flam_adamax_step_options_init(flam_adamax_step_options *options) {
-  const flam_adamax_step_options defaults = FLAM_ADAMAX_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_NADAM_STEP_OPTIONS_INIT \
-  {sizeof(flam_nadam_step_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, 0.9, 0.999, 1e-8, 0, \
-   4e-3, 0, 0, NULL, NULL}
-static inline void flam_nadam_step_options_init(flam_nadam_step_options *options) {
-  const flam_nadam_step_options defaults = FLAM_NADAM_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_RADAM_STEP_OPTIONS_INIT \
-  {sizeof(flam_radam_step_options), NULL, 0, NULL, 0, NULL, 0, 0.9, 0.999, 1e-8, 0, 0, 0, NULL, \
-   NULL}
-static inline void flam_radam_step_options_init(flam_radam_step_options *options) {
-  const flam_radam_step_options defaults = FLAM_RADAM_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_ASGD_STEP_OPTIONS_INIT \
-  {sizeof(flam_asgd_step_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, 1e-4, 0.75, 1e6, 0, 0, \
-   NULL, NULL}
-static inline void flam_asgd_step_options_init(flam_asgd_step_options *options) {
-  const flam_asgd_step_options defaults = FLAM_ASGD_STEP_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_RPROP_STEP_OPTIONS_INIT \
-  {sizeof(flam_rprop_step_options), NULL, 0, NULL, 0, NULL, 0, 0.5, 1.2, 1e-6, 50, 0, NULL, \
-   NULL}
-static inline void flam_rprop_step_options_init(flam_rprop_step_options *options) {
-  const flam_rprop_step_options defaults = FLAM_RPROP_STEP_OPTIONS_INIT;
+#define FLAM_RULE_STEP_OPTIONS_INIT \
+  {sizeof(flam_rule_step_options), NULL, 0, 0, NULL, NULL}
+static inline void flam_rule_step_options_init(flam_rule_step_options *options) {
+  const flam_rule_step_options defaults = FLAM_RULE_STEP_OPTIONS_INIT;
   *options = defaults;
 }
 

@@ -74,6 +74,7 @@ typedef struct flam_sgd_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Sutskever et al., 2013, ICML.
  */
 FLAM_API flam_optimizer *flam_sgd_new(
     flam_tensor *const *params, size_t n_params, const flam_sgd_options *options);
@@ -95,6 +96,7 @@ typedef struct flam_adam_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Kingma and Ba, 2014, arXiv 1412.6980.
  */
 FLAM_API flam_optimizer *flam_adam_new(
     flam_tensor *const *params, size_t n_params, const flam_adam_options *options);
@@ -116,6 +118,7 @@ typedef struct flam_adamw_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Loshchilov and Hutter, 2017, arXiv 1711.05101.
  */
 FLAM_API flam_optimizer *flam_adamw_new(
     flam_tensor *const *params, size_t n_params, const flam_adamw_options *options);
@@ -138,6 +141,8 @@ typedef struct flam_rmsprop_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Hinton, 2012, lecture 6 of Neural Networks for Machine Learning; Graves, 2013, arXiv
+ *   1308.0850, for the centered form.
  */
 FLAM_API flam_optimizer *flam_rmsprop_new(
     flam_tensor *const *params, size_t n_params, const flam_rmsprop_options *options);
@@ -158,6 +163,7 @@ typedef struct flam_adagrad_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Duchi, Hazan and Singer, 2011, JMLR 12.
  */
 FLAM_API flam_optimizer *flam_adagrad_new(
     flam_tensor *const *params, size_t n_params, const flam_adagrad_options *options);
@@ -177,6 +183,7 @@ typedef struct flam_adadelta_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Zeiler, 2012, arXiv 1212.5701.
  */
 FLAM_API flam_optimizer *flam_adadelta_new(
     flam_tensor *const *params, size_t n_params, const flam_adadelta_options *options);
@@ -197,6 +204,7 @@ typedef struct flam_adamax_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Kingma and Ba, 2014, arXiv 1412.6980.
  */
 FLAM_API flam_optimizer *flam_adamax_new(
     flam_tensor *const *params, size_t n_params, const flam_adamax_options *options);
@@ -221,6 +229,7 @@ typedef struct flam_nadam_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Dozat, 2016, ICLR workshop.
  */
 FLAM_API flam_optimizer *flam_nadam_new(
     flam_tensor *const *params, size_t n_params, const flam_nadam_options *options);
@@ -243,6 +252,7 @@ typedef struct flam_radam_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Liu et al., 2019, arXiv 1908.03265.
  */
 FLAM_API flam_optimizer *flam_radam_new(
     flam_tensor *const *params, size_t n_params, const flam_radam_options *options);
@@ -263,6 +273,7 @@ typedef struct flam_asgd_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Polyak and Juditsky, 1992, SIAM J. Control Optim. 30.
  */
 FLAM_API flam_optimizer *flam_asgd_new(
     flam_tensor *const *params, size_t n_params, const flam_asgd_options *options);
@@ -284,9 +295,74 @@ typedef struct flam_rprop_options {
  * - `params`: the parameters to change; kept.
  * - returns: the optimizer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Riedmiller and Braun, 1993, ICNN.
  */
 FLAM_API flam_optimizer *flam_rprop_new(
     flam_tensor *const *params, size_t n_params, const flam_rprop_options *options);
+
+/** Options of `flam_adafactor_new`. */
+typedef struct flam_adafactor_options {
+  size_t struct_size; /**< sizeof(flam_adafactor_options) */
+  double lr FLAM_DEFAULT(1e-2); /**< bound of the relative step; default 1e-2 */
+  /** power of the step by which new squares count; not positive; default -0.8 */
+  double beta2_decay FLAM_DEFAULT(-0.8);
+  /** least mean of squares; default the machine epsilon of each parameter's dtype */
+  const double *eps1 FLAM_DEFAULT(NULL);
+  double eps2 FLAM_DEFAULT(1e-3); /**< least size of a parameter; default 1e-3 */
+  double d FLAM_DEFAULT(1); /**< clipping threshold of the step, at least 1; default 1 */
+  double weight_decay FLAM_DEFAULT(0); /**< share of the parameter that goes; default 0 */
+  flam_bool maximize FLAM_DEFAULT(0); /**< whether to ascend; default false */
+} flam_adafactor_options;
+
+/** Adafactor: steps relative to the parameter's size, by second moments that are kept as one row
+ * and one column per matrix.
+ *
+ * - `params`: the parameters to change; kept.
+ * - returns: the optimizer.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+ * - source: Shazeer and Stern, 2018, arXiv 1804.04235; as torch.optim.Adafactor reads it.
+ */
+FLAM_API flam_optimizer *flam_adafactor_new(
+    flam_tensor *const *params, size_t n_params, const flam_adafactor_options *options);
+
+/** How Muon fits its learning rate to a matrix of r rows and c columns. */
+typedef int32_t flam_muon_adjustment;
+enum {
+  FLAM_MUON_UNSPECIFIED = 0,
+  FLAM_MUON_ORIGINAL = 1, /* times sqrt(max(1, r / c)) */
+  FLAM_MUON_MATCH_RMS_ADAMW = 2, /* times 0.2 sqrt(max(r, c)), for rates tuned for AdamW */
+  FLAM_MUON_SPECTRAL_UNCLAMPED = 3 /* times sqrt(r / c) */
+};
+
+/** Options of `flam_muon_new`. */
+typedef struct flam_muon_options {
+  size_t struct_size; /**< sizeof(flam_muon_options) */
+  double lr FLAM_DEFAULT(1e-3); /**< learning rate; default 1e-3 */
+  double weight_decay FLAM_DEFAULT(0.1); /**< share of the parameter that goes; default 0.1 */
+  double momentum FLAM_DEFAULT(0.95); /**< share of the buffer that stays; default 0.95 */
+  flam_bool nesterov FLAM_DEFAULT(1); /**< whether to look ahead; default true */
+  /** coefficient of x in the polynomial that is iterated; default 3.4445 */
+  double ns_a FLAM_DEFAULT(3.4445);
+  double ns_b FLAM_DEFAULT(-4.7750); /**< that of its third power; default -4.7750 */
+  double ns_c FLAM_DEFAULT(2.0315); /**< that of its fifth power; default 2.0315 */
+  double eps FLAM_DEFAULT(1e-7); /**< least norm that is divided by; default 1e-7 */
+  int64_t ns_steps FLAM_DEFAULT(5); /**< iterations, less than 100; default 5 */
+  /** how the rate follows the matrix's shape; default the original's */
+  flam_muon_adjustment adjust_lr_fn FLAM_DEFAULT(FLAM_MUON_ORIGINAL);
+} flam_muon_options;
+
+/** Muon: momentum whose matrix is made orthogonal, by Newton's and Schulz's iteration in bfloat16,
+ * before it is the step.
+ *
+ * - `params`: the parameters to change, 2-d each; kept.
+ * - returns: the optimizer.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, a parameter that is
+ *   no matrix, or an empty list.
+ * - source: Jordan et al., 2024, https://kellerjordan.github.io/posts/muon; Liu et al., 2025, arXiv
+ *   2502.16982, for the rate's adjustment.
+ */
+FLAM_API flam_optimizer *flam_muon_new(
+    flam_tensor *const *params, size_t n_params, const flam_muon_options *options);
 
 /** Options of `flam_lbfgs_new`. */
 typedef struct flam_lbfgs_options {

@@ -6,10 +6,15 @@
 #include "base/error.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
-#include "capi/rule_options.h"
 #include "optim/lbfgs.h"
 
 namespace flambeau::capi {
+
+static RuleOptions options_of(std::initializer_list<std::pair<int, double>> given) {
+  RuleOptions o{};
+  for (const auto& [place, value] : given) o[size_t(place)] = value;
+  return o;
+}
 
 Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type,
                        bool error_if_nonfinite) {
@@ -148,6 +153,36 @@ Ref<flam_optimizer> rprop_new(TensorsView params, double lr, double etaminus, do
                                            {kOptStepMin, step_size_min},
                                            {kOptStepMax, step_size_max},
                                            {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> adafactor_new(TensorsView params, double lr, double beta2_decay,
+                                  std::optional<double> eps1, double eps2, double d,
+                                  double weight_decay, bool maximize) {
+  constexpr double kOfDtype = std::numeric_limits<double>::quiet_NaN();
+  return optim::make_optimizer(optim::kAdafactorTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptBeta2Decay, beta2_decay},
+                                           {kOptEps1, eps1.value_or(kOfDtype)},
+                                           {kOptEps2, eps2},
+                                           {kOptClip, d},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> muon_new(TensorsView params, double lr, double weight_decay, double momentum,
+                             bool nesterov, double ns_a, double ns_b, double ns_c, double eps,
+                             int64_t ns_steps, int32_t adjust_lr_fn) {
+  return optim::make_optimizer(optim::kMuonTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptMuonMomentum, momentum},
+                                           {kOptMuonNesterov, double(nesterov)},
+                                           {kOptNsA, ns_a},
+                                           {kOptNsB, ns_b},
+                                           {kOptNsC, ns_c},
+                                           {kOptEps, eps},
+                                           {kOptNsSteps, double(ns_steps)},
+                                           {kOptAdjustLr, double(adjust_lr_fn)}}));
 }
 
 Ref<flam_optimizer> lbfgs_new(TensorsView params, double lr, int64_t max_iter, int64_t max_eval,

@@ -1,210 +1,167 @@
-// Optimizer steps over lists of tensors that the caller keeps, at the ABI.
+// Update rules by number, and steps by them over lists of tensors that the caller keeps, at the
+// ABI.
+#include "flambeau/optim_step.h"
+
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.h"
 #include "capi/gen/targets.h"
-#include "capi/rule_options.h"
-#include "optim/step.h"
+#include "optim/rule.h"
 
 namespace flambeau::capi {
 
 namespace {
 
-// One entry per parameter from lists of equal length; empty lists leave their place empty.
-ParameterList parameter_list(
-    const char* op, TensorsView params, TensorsView grads,
-    std::initializer_list<std::pair<Tensor Parameter::*, TensorsView>> states) {
-  check(params.size() == grads.size(), Code::shape, op, ": ", params.size(), " parameters but ",
-        grads.size(), " gradients");
-  ParameterList list(params.size());
-  for (size_t i = 0; i < params.size(); ++i) {
+using optim::Rule;
+using optim::Slot;
+
+// By number.
+const Rule* const kRules[] = {nullptr,
+                              &optim::kSgdTable,
+                              &optim::kAdamTable,
+                              &optim::kAdamWTable,
+                              &optim::kRmsPropTable,
+                              &optim::kAdagradTable,
+                              &optim::kAdadeltaTable,
+                              &optim::kAdamaxTable,
+                              &optim::kNadamTable,
+                              &optim::kRadamTable,
+                              &optim::kAsgdTable,
+                              &optim::kRpropTable,
+                              &optim::kAdafactorTable,
+                              &optim::kMuonTable};
+static_assert(std::size(kRules) == FLAM_RULE_MUON + 1);
+
+const Rule* found_rule(int32_t rule) {
+  return rule > 0 && size_t(rule) < std::size(kRules) ? kRules[rule] : nullptr;
+}
+
+const Rule& checked_rule(int32_t rule) {
+  const Rule* found = found_rule(rule);
+  check(found, Code::invalid_argument, "there is no update rule ", rule);
+  return *found;
+}
+
+const Slot* found_slot(int32_t rule, size_t index) {
+  const Rule* found = found_rule(rule);
+  return found && index < found->slots.size() ? &found->slots[index] : nullptr;
+}
+
+RuleOptions options_of(const Rule& rule, std::span<const double> values) {
+  RuleOptions options{};
+  size_t used = 0;
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (rule.options[i].empty()) continue;
+    if (used < values.size()) options[i] = values[used];
+    ++used;
+  }
+  check(used == values.size(), Code::invalid_argument, rule.name, " takes ", used, " values, not ",
+        values.size());
+  return options;
+}
+
+void check_state(const Rule& rule, const Slot& slot, size_t parameter, const Tensor& state,
+                 const Dims& shape) {
+  check(shape.empty() ? state.numel() == 1 : std::ranges::equal(state.sizes(), shape), Code::shape,
+        rule.name, ": the \"", slot.name, "\" of parameter ", parameter, " has shape ",
+        ShapeText{state.sizes()}, ", expected ", ShapeText{shape});
+}
+
+ParameterList parameter_list(const Rule& rule, const RuleOptions& options, TensorsView params,
+                             TensorsView grads, TensorsView states) {
+  const size_t n = params.size();
+  check(n == grads.size(), Code::shape, rule.name, ": ", n, " parameters but ", grads.size(),
+        " gradients");
+  ParameterList list(n);
+  for (size_t i = 0; i < n; ++i) {
     list[i].param = params[i];
     list[i].grad = grads[i];
   }
-  for (const auto& [place, tensors] : states) {
-    check(tensors.empty() || tensors.size() == params.size(), Code::shape, op, ": ", params.size(),
-          " parameters but a state list of ", tensors.size());
-    for (size_t i = 0; i < tensors.size(); ++i) list[i].*place = tensors[i];
+  size_t used = 0;
+  for (const Slot& slot : rule.slots) {
+    if (!optim::is_kept(slot, options)) continue;
+    for (size_t i = 0; i < n; ++i) {
+      const std::optional<Dims> shape = optim::state_shape(slot, params[i]);
+      if (!shape) continue;
+      if (used < states.size()) {
+        check_state(rule, slot, i, states[used], *shape);
+        list[i].*slot.place = states[used];
+      }
+      ++used;
+    }
   }
+  check(used == states.size(), Code::shape, rule.name, ": by these values the parameters have ",
+        used, " states, but the list has ", states.size());
   return list;
 }
 
 }  // namespace
 
-void sgd_step(TensorsView params, TensorsView grads, TensorsView buffers, double lr,
-              double momentum, double dampening, double weight_decay, bool nesterov, bool maximize,
-              bool first_step, const Tensor& grad_scale, const Tensor& found_inf) {
-  ParameterList list = parameter_list("sgd_step", params, grads, {{&Parameter::first, buffers}});
-  for (Parameter& p : list) p.fresh = first_step;
-  optim::step_list("SGD", kSgdRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptMomentum, momentum},
-                               {kOptDampening, dampening},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptNesterov, double(nesterov)},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+int32_t rule_find(std::string_view name) {
+  for (int32_t i = 1; i < int32_t(std::size(kRules)); ++i) {
+    if (name == kRules[i]->name) return i;
+  }
+  return FLAM_RULE_UNSPECIFIED;
 }
 
-void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView exp_avg_sqs,
-               TensorsView max_exp_avg_sqs, TensorsView steps, double lr, double beta1,
-               double beta2, double eps, double weight_decay, bool decoupled, bool maximize,
-               const Tensor& grad_scale, const Tensor& found_inf) {
-  const ParameterList list = parameter_list("adam_step", params, grads,
-                                            {{&Parameter::first, exp_avgs},
-                                             {&Parameter::second, exp_avg_sqs},
-                                             {&Parameter::third, max_exp_avg_sqs},
-                                             {&Parameter::step, steps}});
-  optim::step_list("Adam", kAdamRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptBeta1, beta1},
-                               {kOptBeta2, beta2},
-                               {kOptEps, eps},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptDecoupled, double(decoupled)},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+const char* rule_name(int32_t rule) {
+  const Rule* found = found_rule(rule);
+  return found ? found->name : nullptr;
 }
 
-void rmsprop_step(TensorsView params, TensorsView grads, TensorsView square_avgs,
-                  TensorsView momentum_buffers, TensorsView grad_avgs, TensorsView steps, double lr,
-                  double alpha, double eps, double weight_decay, double momentum, bool maximize,
-                  const Tensor& grad_scale, const Tensor& found_inf) {
-  const ParameterList list = parameter_list("rmsprop_step", params, grads,
-                                            {{&Parameter::first, square_avgs},
-                                             {&Parameter::second, momentum_buffers},
-                                             {&Parameter::third, grad_avgs},
-                                             {&Parameter::step, steps}});
-  optim::step_list("RMSprop", kRmsPropRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptAlpha, alpha},
-                               {kOptEps, eps},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptRmsMomentum, momentum},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+size_t rule_value_count(int32_t rule) {
+  const Rule* found = found_rule(rule);
+  return found ? size_t(std::ranges::count_if(found->options, [](auto o) { return !o.empty(); }))
+               : 0;
 }
 
-void adagrad_step(TensorsView params, TensorsView grads, TensorsView sums, TensorsView steps,
-                  double lr, double lr_decay, double weight_decay, double eps, bool maximize,
-                  const Tensor& grad_scale, const Tensor& found_inf) {
-  const ParameterList list = parameter_list("adagrad_step", params, grads,
-                                            {{&Parameter::first, sums}, {&Parameter::step, steps}});
-  optim::step_list("Adagrad", kAdagradRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptLrDecay, lr_decay},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptEps, eps},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+const char* rule_value_name(int32_t rule, size_t index) {
+  const Rule* found = found_rule(rule);
+  if (!found) return nullptr;
+  for (const std::string_view name : found->options) {
+    if (!name.empty() && index-- == 0) return name.data();
+  }
+  return nullptr;
 }
 
-void adadelta_step(TensorsView params, TensorsView grads, TensorsView square_avgs,
-                   TensorsView acc_deltas, TensorsView steps, double lr, double rho, double eps,
-                   double weight_decay, bool maximize, const Tensor& grad_scale,
-                   const Tensor& found_inf) {
-  const ParameterList list = parameter_list("adadelta_step", params, grads,
-                                            {{&Parameter::first, square_avgs},
-                                             {&Parameter::second, acc_deltas},
-                                             {&Parameter::step, steps}});
-  optim::step_list("Adadelta", kAdadeltaRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptRho, rho},
-                               {kOptEps, eps},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+size_t rule_state_count(int32_t rule) {
+  const Rule* found = found_rule(rule);
+  return found ? found->slots.size() : 0;
 }
 
-void adamax_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView exp_infs,
-                 TensorsView steps, double lr, double beta1, double beta2, double eps,
-                 double weight_decay, bool maximize, const Tensor& grad_scale,
-                 const Tensor& found_inf) {
-  const ParameterList list = parameter_list(
-      "adamax_step", params, grads,
-      {{&Parameter::first, exp_avgs}, {&Parameter::second, exp_infs}, {&Parameter::step, steps}});
-  optim::step_list("Adamax", kAdamaxRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptBeta1, beta1},
-                               {kOptBeta2, beta2},
-                               {kOptEps, eps},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+const char* rule_state_name(int32_t rule, size_t index) {
+  const Slot* slot = found_slot(rule, index);
+  return slot ? slot->name : nullptr;
 }
 
-void nadam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs,
-                TensorsView exp_avg_sqs, TensorsView mu_products, TensorsView steps, double lr,
-                double beta1, double beta2, double eps, double weight_decay, double momentum_decay,
-                bool decoupled_weight_decay, bool maximize, const Tensor& grad_scale,
-                const Tensor& found_inf) {
-  const ParameterList list = parameter_list("nadam_step", params, grads,
-                                            {{&Parameter::first, exp_avgs},
-                                             {&Parameter::second, exp_avg_sqs},
-                                             {&Parameter::cell, mu_products},
-                                             {&Parameter::step, steps}});
-  optim::step_list("NAdam", kNadamRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptBeta1, beta1},
-                               {kOptBeta2, beta2},
-                               {kOptEps, eps},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptMomentumDecay, momentum_decay},
-                               {kOptDecoupled, double(decoupled_weight_decay)},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+const char* rule_state_value(int32_t rule, size_t index) {
+  const Slot* slot = found_slot(rule, index);
+  return slot && slot->only_with >= 0 ? found_rule(rule)->options[size_t(slot->only_with)].data()
+                                      : nullptr;
 }
 
-void radam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs,
-                TensorsView exp_avg_sqs, TensorsView steps, double lr, double beta1, double beta2,
-                double eps, double weight_decay, bool decoupled_weight_decay, bool maximize,
-                const Tensor& grad_scale, const Tensor& found_inf) {
-  const ParameterList list = parameter_list("radam_step", params, grads,
-                                            {{&Parameter::first, exp_avgs},
-                                             {&Parameter::second, exp_avg_sqs},
-                                             {&Parameter::step, steps}});
-  optim::step_list("RAdam", kRadamRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptBeta1, beta1},
-                               {kOptBeta2, beta2},
-                               {kOptEps, eps},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptDecoupled, double(decoupled_weight_decay)},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+bool rule_state_is_number(int32_t rule, size_t index) {
+  const Slot* slot = found_slot(rule, index);
+  return slot && slot->shape == optim::StateShape::cell;
 }
 
-void asgd_step(TensorsView params, TensorsView grads, TensorsView axs, TensorsView etas,
-               TensorsView mus, TensorsView steps, double lr, double lambd, double alpha, double t0,
-               double weight_decay, bool maximize, const Tensor& grad_scale,
+Tensor rule_state_new(int32_t rule, size_t index, const Tensor& param,
+                      std::span<const double> values) {
+  const Rule& found = checked_rule(rule);
+  check(index < found.slots.size(), Code::index, found.name, " has ", found.slots.size(),
+        " states, and no number ", index);
+  return optim::begun_state(found.slots[index], param, options_of(found, values));
+}
+
+void rule_step(int32_t rule, TensorsView params, TensorsView grads, std::span<const double> values,
+               TensorsView states, bool first_step, const Tensor& grad_scale,
                const Tensor& found_inf) {
-  const ParameterList list = parameter_list("asgd_step", params, grads,
-                                            {{&Parameter::first, axs},
-                                             {&Parameter::cell, etas},
-                                             {&Parameter::cell2, mus},
-                                             {&Parameter::step, steps}});
-  optim::step_list("ASGD", kAsgdRule, list,
-                   options_of({{kOptLr, lr},
-                               {kOptLambd, lambd},
-                               {kOptAsgdAlpha, alpha},
-                               {kOptT0, t0},
-                               {kOptWeightDecay, weight_decay},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
-}
-
-void rprop_step(TensorsView params, TensorsView grads, TensorsView prevs, TensorsView step_sizes,
-                TensorsView steps, double etaminus, double etaplus, double step_size_min,
-                double step_size_max, bool maximize, const Tensor& grad_scale,
-                const Tensor& found_inf) {
-  const ParameterList list = parameter_list(
-      "rprop_step", params, grads,
-      {{&Parameter::first, prevs}, {&Parameter::second, step_sizes}, {&Parameter::step, steps}});
-  optim::step_list("Rprop", kRpropRule, list,
-                   options_of({{kOptEtaMinus, etaminus},
-                               {kOptEtaPlus, etaplus},
-                               {kOptStepMin, step_size_min},
-                               {kOptStepMax, step_size_max},
-                               {kOptMaximize, double(maximize)}}),
-                   {{}, grad_scale, found_inf});
+  const Rule& found = checked_rule(rule);
+  const RuleOptions options = options_of(found, values);
+  ParameterList list = parameter_list(found, options, params, grads, states);
+  for (Parameter& p : list) p.fresh = first_step;
+  optim::step_list(found, std::move(list), options, {{}, grad_scale, found_inf});
 }
 
 }  // namespace flambeau::capi

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
-#include "optim/step.h"
 
 using namespace flambeau;
 using flambeau::optim::Slot;
@@ -23,6 +22,7 @@ void flam_optimizer::add_group(TensorsView params, const RuleOptions& options) {
   Group group{{}, options};
   for (const Tensor& t : params) {
     check(is_leaf(t), Code::autograd, "can't optimize a non-leaf Tensor: ", t);
+    if (rule_.check_param) rule_.check_param(t);
     check(known.insert(t.impl()).second, Code::invalid_argument,
           "some parameters appear in more than one group: ", t);
     Parameter p;
@@ -59,12 +59,9 @@ void flam_optimizer::set_option(std::string_view name, double value, size_t grou
 void flam_optimizer::make_state(Parameter& p, const RuleOptions& options) const {
   for (const Slot& s : rule_.slots) {
     Tensor& t = p.*s.place;
-    if (t || (s.only_with >= 0 && options[size_t(s.only_with)] == 0)) continue;
-    p.fresh = true;
-    const double start = s.start_option >= 0 ? options[size_t(s.start_option)] : s.start;
-    t = s.cell ? ops::zeros(Dims{}, Dtype::f32, p.param.device())
-               : ops::zeros(p.param.sizes(), p.param.dtype(), p.param.device());
-    if (start != 0) ops::fill_(t, wrapped_number(start));
+    if (t) continue;
+    t = optim::begun_state(s, p.param, options);
+    p.fresh |= t.defined();
   }
 }
 
@@ -99,7 +96,7 @@ void flam_optimizer::step(const FoundInf& found_inf) {
       continue;
     }
     for (auto& [device, list] : ready) {
-      optim::step_list(rule_.name, *rule_.update, std::move(list), g.options,
+      optim::step_list(rule_, std::move(list), g.options,
                        {{}, {}, found_inf ? found_inf(device) : Tensor()});
     }
     for (Parameter& p : g.list) p.fresh = false;
@@ -145,7 +142,8 @@ void flam_optimizer::for_each_option(const std::function<void(const std::string&
   for (size_t i = 0; i < groups.size(); ++i) {
     Group& g = const_cast<Group&>(groups[i]);
     for (size_t k = 0; k < rule_.options.size(); ++k) {
-      if (*rule_.options[k]) visit(cat_text("groups.", i, ".", rule_.options[k]), g.options[k]);
+      if (!rule_.options[k].empty())
+        visit(cat_text("groups.", i, ".", rule_.options[k]), g.options[k]);
     }
     if (unset || !std::isnan(g.initial_lr))
       visit(cat_text("groups.", i, ".initial_lr"), g.initial_lr);
@@ -184,10 +182,11 @@ void flam_optimizer::load_state_dict(const State& state) {
       for (const Slot& s : rule_.slots) {
         const Tensor* t = state.find(cat_text(number, ".", s.name));
         if (!t) continue;
-        const DimsView wanted = s.cell ? DimsView() : p.param.sizes();
-        check(std::ranges::equal(t->sizes(), wanted), Code::shape, "state \"", number, ".", s.name,
-              "\" has shape ", ShapeText{t->sizes()}, ", expected ", ShapeText{wanted});
-        const Dtype dtype = s.cell ? Dtype::f32 : p.param.dtype();
+        const std::optional<Dims> wanted = optim::state_shape(s, p.param);
+        if (!wanted) continue;
+        check(std::ranges::equal(t->sizes(), *wanted), Code::shape, "state \"", number, ".", s.name,
+              "\" has shape ", ShapeText{t->sizes()}, ", expected ", ShapeText{*wanted});
+        const Dtype dtype = s.shape == optim::StateShape::cell ? Dtype::f32 : p.param.dtype();
         moves.emplace_back(&(p.*s.place), ops::to(*t, p.param.device(), dtype, false, true));
       }
       ++number;

@@ -1,6 +1,5 @@
 // Optimizers that own their state: groups of parameters with options of their own, and a rule that
-// steps one group in one launch. A rule is a row of a table: its options by name, its state by
-// name, its kernel.
+// steps one group in one launch.
 #pragma once
 #include <functional>
 #include <limits>
@@ -8,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/optimizer/optimizer.h"
+#include "optim/rule.h"
 #include "tensor/state.h"
 #include "tensor/tensor.h"
 
@@ -18,26 +17,6 @@ struct Group {
   ParameterList list;  // gradients are filled in at each step
   RuleOptions options;
   double initial_lr = std::numeric_limits<double>::quiet_NaN();  // set by the first schedule
-};
-
-// State names of a rule, where a parameter keeps them and what they begin with.
-struct Slot {
-  const char* name;
-  Tensor Parameter::* place;
-  bool cell = false;      // 0-d f32 rather than the parameter's shape
-  int only_with = -1;     // the option that must not be 0 for this state to exist
-  int start_option = -1;  // the option whose value it begins with
-  double start = 0;
-};
-
-struct Rule {
-  const char* name;
-  const UpdateRule* update;
-  std::array<const char*, kRuleOptions> options;  // empty: not used
-  std::vector<Slot> slots;
-  void (*check)(const RuleOptions&);  // throws torch's text for a value out of range
-  // Whether a first step that did nothing differs from one that found gradients of 0.
-  bool (*first_step_differs)(const RuleOptions&) = nullptr;
 };
 
 using Closure = std::function<double()>;  // computes the loss and its gradients anew
@@ -80,9 +59,6 @@ struct flam_optimizer : flambeau::RefCounted {
 };
 
 namespace flambeau::optim {
-
-extern const Rule kSgdTable, kAdamTable, kAdamWTable, kRmsPropTable, kAdagradTable, kAdadeltaTable,
-    kAdamaxTable, kNadamTable, kRadamTable, kAsgdTable, kRpropTable;
 
 Ref<flam_optimizer> make_optimizer(const Rule& rule, TensorsView params,
                                    const RuleOptions& options);

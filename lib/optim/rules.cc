@@ -1,7 +1,8 @@
 // The table of rules: names of options and of state as torch.optim spells them, and the bounds that
 // its constructors hold.
 #include "base/error.h"
-#include "optim/optimizer.h"
+#include "optim/matrix_rules.h"
+#include "optim/rule.h"
 
 namespace flambeau::optim {
 
@@ -62,6 +63,35 @@ void check_asgd(const RuleOptions& o) {
   at_least_zero("alpha value", o[kOptAsgdAlpha]);
 }
 
+void check_adafactor(const RuleOptions& o) {
+  const auto at_least = [](const char* what, double value, double least) {
+    check(!(value < least), Code::invalid_argument, what, " should be >= ", least,
+          " but is: ", value);
+  };
+  at_least("Learning rate", o[kOptLr], 0);
+  check(o[kOptBeta2Decay] <= 0, Code::invalid_argument,
+        "beta2_decay should be <= 0 but is: ", o[kOptBeta2Decay]);
+  at_least("epsilon1", o[kOptEps1], 0);
+  at_least("epsilon2", o[kOptEps2], 0);
+  at_least("Clipping threshold d", o[kOptClip], 1);
+  at_least("weight_decay", o[kOptWeightDecay], 0);
+}
+
+void check_muon(const RuleOptions& o) {
+  check_common(o);
+  at_least_zero("momentum value", o[kOptMuonMomentum]);
+  const double steps = o[kOptNsSteps], form = o[kOptAdjustLr];
+  check(steps >= 0 && steps < 100, Code::invalid_argument, "Invalid ns_steps: ", steps,
+        "; they are less than 100");
+  check(form == 1 || form == 2 || form == 3, Code::invalid_argument, "unknown adjust_lr_fn ", form);
+}
+
+void check_matrix(const Tensor& param) {
+  check(param.dim() == 2, Code::invalid_argument,
+        "Muon only supports 2D parameters whereas we found a parameter with size: ",
+        ShapeText{param.sizes()}, "; give the others to another optimizer");
+}
+
 void check_rprop(const RuleOptions& o) {
   check_common(o);
   const double minus = o[kOptEtaMinus], plus = o[kOptEtaPlus];
@@ -70,18 +100,18 @@ void check_rprop(const RuleOptions& o) {
 }
 
 using P = Parameter;
-const Slot kStep{"step", &P::step, true};
+const Slot kStep{"step", &P::step, StateShape::cell};
 const Slot kExpAvg{"exp_avg", &P::first}, kExpAvgSq{"exp_avg_sq", &P::second};
 const std::vector<Slot> kAdamSlots{
-    kStep, kExpAvg, kExpAvgSq, {"max_exp_avg_sq", &P::third, false, kOptAmsgrad}};
+    kStep, kExpAvg, kExpAvgSq, {"max_exp_avg_sq", &P::third, StateShape::like, kOptAmsgrad}};
 
 }  // namespace
 
 const Rule kSgdTable{
     "SGD",
     &kSgdRule,
-    {"lr", "weight_decay", "maximize", "", "momentum", "dampening", "nesterov", ""},
-    {{"momentum_buffer", &P::first, false, kOptMomentum}},
+    {"lr", "weight_decay", "maximize", "", "momentum", "dampening", "nesterov"},
+    {{"momentum_buffer", &P::first, StateShape::like, kOptMomentum}},
     &check_sgd,
     [](const RuleOptions& o) { return o[kOptMomentum] != 0 && o[kOptDampening] != 0; }};
 const Rule kAdamTable{"Adam",
@@ -91,56 +121,76 @@ const Rule kAdamTable{"Adam",
                       kAdamSlots,
                       &check_betas};
 const Rule kAdamWTable{"AdamW", &kAdamRule, kAdamTable.options, kAdamSlots, &check_betas};
-const Rule kRmsPropTable{
-    "RMSprop",
-    &kRmsPropRule,
-    {"lr", "weight_decay", "maximize", "eps", "alpha", "momentum", "centered", ""},
-    {kStep,
-     {"square_avg", &P::first},
-     {"momentum_buffer", &P::second, false, kOptRmsMomentum},
-     {"grad_avg", &P::third, false, kOptCentered}},
-    &check_rmsprop};
+const Rule kRmsPropTable{"RMSprop",
+                         &kRmsPropRule,
+                         {"lr", "weight_decay", "maximize", "eps", "alpha", "momentum", "centered"},
+                         {kStep,
+                          {"square_avg", &P::first},
+                          {"momentum_buffer", &P::second, StateShape::like, kOptRmsMomentum},
+                          {"grad_avg", &P::third, StateShape::like, kOptCentered}},
+                         &check_rmsprop};
 const Rule kAdagradTable{
     "Adagrad",
     &kAdagradRule,
-    {"lr", "weight_decay", "maximize", "eps", "lr_decay", "initial_accumulator_value", "", ""},
-    {kStep, {"sum", &P::first, false, -1, kOptAccumulator}},
+    {"lr", "weight_decay", "maximize", "eps", "lr_decay", "initial_accumulator_value"},
+    {kStep, {"sum", &P::first, StateShape::like, -1, kOptAccumulator}},
     &check_adagrad};
 const Rule kAdadeltaTable{"Adadelta",
                           &kAdadeltaRule,
-                          {"lr", "weight_decay", "maximize", "eps", "rho", "", "", ""},
+                          {"lr", "weight_decay", "maximize", "eps", "rho"},
                           {kStep, {"square_avg", &P::first}, {"acc_delta", &P::second}},
                           &check_adadelta};
 const Rule kAdamaxTable{"Adamax",
                         &kAdamaxRule,
-                        {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2", "", ""},
+                        {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2"},
                         {kStep, kExpAvg, {"exp_inf", &P::second}},
                         &check_betas};
-const Rule kNadamTable{"NAdam",
-                       &kNadamRule,
-                       {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2",
-                        "decoupled_weight_decay", "momentum_decay"},
-                       {kStep, {"mu_product", &P::cell, true, -1, -1, 1}, kExpAvg, kExpAvgSq},
-                       &check_nadam};
+const Rule kNadamTable{
+    "NAdam",
+    &kNadamRule,
+    {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2", "decoupled_weight_decay",
+     "momentum_decay"},
+    {kStep, {"mu_product", &P::cell, StateShape::cell, -1, -1, 1}, kExpAvg, kExpAvgSq},
+    &check_nadam};
 const Rule kRadamTable{
     "RAdam",
     &kRadamRule,
-    {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2", "decoupled_weight_decay", ""},
+    {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2", "decoupled_weight_decay"},
     {kStep, kExpAvg, kExpAvgSq},
     &check_betas};
 const Rule kAsgdTable{"ASGD",
                       &kAsgdRule,
-                      {"lr", "weight_decay", "maximize", "", "lambd", "alpha", "t0", ""},
+                      {"lr", "weight_decay", "maximize", "", "lambd", "alpha", "t0"},
                       {kStep,
-                       {"eta", &P::cell, true, -1, kOptLr},
-                       {"mu", &P::cell2, true, -1, -1, 1},
+                       {"eta", &P::cell, StateShape::cell, -1, kOptLr},
+                       {"mu", &P::cell2, StateShape::cell, -1, -1, 1},
                        {"ax", &P::first}},
                       &check_asgd};
 const Rule kRpropTable{
     "Rprop",
     &kRpropRule,
     {"lr", "", "maximize", "", "etaminus", "etaplus", "step_size_min", "step_size_max"},
-    {kStep, {"prev", &P::first}, {"step_size", &P::second, false, -1, kOptLr}},
+    {kStep, {"prev", &P::first}, {"step_size", &P::second, StateShape::like, -1, kOptLr}},
     &check_rprop};
+const Rule kAdafactorTable{
+    "Adafactor",
+    nullptr,
+    {"lr", "weight_decay", "maximize", "", "eps1", "eps2", "beta2_decay", "d"},
+    {kStep,
+     {"row_var", &P::first, StateShape::rows},
+     {"col_var", &P::second, StateShape::columns},
+     {"variance", &P::third, StateShape::vector}},
+    &check_adafactor,
+    nullptr,
+    &step_adafactor};
+const Rule kMuonTable{"Muon",
+                      nullptr,
+                      {"lr", "weight_decay", "", "eps", "momentum", "nesterov", "ns_a", "ns_b",
+                       "ns_c", "ns_steps", "adjust_lr_fn"},
+                      {{"momentum_buffer", &P::first}},
+                      &check_muon,
+                      nullptr,
+                      &step_muon,
+                      &check_matrix};
 
 }  // namespace flambeau::optim

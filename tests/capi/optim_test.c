@@ -1,6 +1,7 @@
 /* Optimizers and schedules as C sees them: closures and rate functions that succeed and fail, their
  * data dropped once, options by name, sequences, clipping, state that comes back. */
 #include <math.h>
+#include <string.h>
 
 #include "pairs.h"
 
@@ -140,12 +141,42 @@ static void test_options_and_state(void) {
   flam_tensor_release(grad);
 }
 
+/* A program that keeps parameters, gradients, values and state itself. */
+static void test_rules(void) {
+  flam_tensor *p = leaf(1, 2), *grad = vector(1, -1), *buffer;
+  flam_rule_step_options options = FLAM_RULE_STEP_OPTIONS_INIT;
+  double values[8] = {0};
+  const size_t n = flam_rule_value_count(FLAM_RULE_SGD);
+  size_t i;
+  CHECK(n <= 8 && flam_rule_find("SGD") == FLAM_RULE_SGD && flam_rule_find("sgd") == 0);
+  CHECK(flam_rule_name(99) == NULL && flam_rule_state_name(FLAM_RULE_SGD, 1) == NULL);
+  for (i = 0; i < n; ++i) {
+    const char *name = flam_rule_value_name(FLAM_RULE_SGD, i);
+    if (strcmp(name, "lr") == 0 || strcmp(name, "momentum") == 0) values[i] = 0.5;
+  }
+  buffer = flam_rule_state_new(FLAM_RULE_SGD, 0, p, values, n);
+  options.states = &buffer;
+  options.n_states = 1;
+  options.first_step = 1;
+  CHECK(flam_rule_step(FLAM_RULE_SGD, &p, 1, &grad, 1, values, n, &options) == FLAM_OK);
+  CHECK(equals(p, 0.5, 2.5) && equals(buffer, 1, -1));
+  options.first_step = 0;
+  CHECK(flam_rule_step(FLAM_RULE_SGD, &p, 1, &grad, 1, values, n, &options) == FLAM_OK);
+  CHECK(equals(p, -0.25, 3.25));
+  CHECK(flam_rule_step(FLAM_RULE_SGD, &p, 1, &grad, 1, values, n, NULL) == FLAM_ERROR_SHAPE);
+  CHECK_ERROR(FLAM_ERROR_SHAPE, "have 1 states, but the list has 0");
+  flam_tensor_release(buffer);
+  flam_tensor_release(p);
+  flam_tensor_release(grad);
+}
+
 int main(void) {
   load();
   flam_leak_tracking(1);
   test_closures();
   test_rate_functions();
   test_options_and_state();
+  test_rules();
   CHECK(flam_leak_report()[0] == '\0');
   return 0;
 }

@@ -13,19 +13,11 @@ constinit Kernel kSgd{"SGD"}, kAdam{"Adam"}, kRmsProp{"RMSprop"}, kAdagrad{"Adag
     kRprop{"Rprop"}, kCountSteps{"step"}, kCountNadam{"step"}, kCountAsgd{"step"},
     kUnscaleList{"unscale"};
 
-using P = Parameter;
-const UpdateRule kSgdRule{&kSgd, nullptr, false, {}, &P::first, kOptMomentum};
-const UpdateRule kAdamRule{&kAdam, &kCountSteps, false, {&P::first, &P::second, &P::step}};
-const UpdateRule kRmsPropRule{&kRmsProp,  &kCountSteps,   false, {&P::first, &P::step},
-                              &P::second, kOptRmsMomentum};
-const UpdateRule kAdagradRule{&kAdagrad, &kCountSteps, false, {&P::first, &P::step}};
-const UpdateRule kAdadeltaRule{&kAdadelta, &kCountSteps, false, {&P::first, &P::second, &P::step}};
-const UpdateRule kAdamaxRule{&kAdamax, &kCountSteps, false, {&P::first, &P::second, &P::step}};
-const UpdateRule kNadamRule{
-    &kNadam, &kCountNadam, false, {&P::first, &P::second, &P::step, &P::cell}};
-const UpdateRule kRadamRule{&kRadam, &kCountSteps, false, {&P::first, &P::second, &P::step}};
-const UpdateRule kAsgdRule{&kAsgd, &kCountAsgd, true, {&P::first, &P::step, &P::cell, &P::cell2}};
-const UpdateRule kRpropRule{&kRprop, &kCountSteps, false, {&P::first, &P::second, &P::step}};
+const UpdateRule kSgdRule{&kSgd}, kAdamRule{&kAdam, &kCountSteps},
+    kRmsPropRule{&kRmsProp, &kCountSteps}, kAdagradRule{&kAdagrad, &kCountSteps},
+    kAdadeltaRule{&kAdadelta, &kCountSteps}, kAdamaxRule{&kAdamax, &kCountSteps},
+    kNadamRule{&kNadam, &kCountNadam}, kRadamRule{&kRadam, &kCountSteps},
+    kAsgdRule{&kAsgd, &kCountAsgd, true}, kRpropRule{&kRprop, &kCountSteps};
 
 namespace {
 
@@ -171,15 +163,6 @@ void run_rule(const char* op, const UpdateRule& rule, const ParameterList& list,
               const RuleOptions& options, const OptimizerCells& cells) {
   ListArgs a = shared_args(op, cells);
   std::copy(options.begin(), options.end(), a.options);
-  for (const Parameter& p : list) {
-    for (const auto place : rule.needs) {
-      check(!place || (p.*place).defined(), Code::invalid_argument, op,
-            ": a parameter without its state: ", p.param);
-    }
-    const StatePlace buffer = rule.buffer;
-    check(!buffer || options[size_t(rule.buffer_option)] == 0 || (p.*buffer).defined(),
-          Code::invalid_argument, op, ": momentum needs its buffer");
-  }
   step_all(op, list, [&](const ParameterList& dense) {
     if (rule.count && !rule.count_after) run_list(op, *rule.count, dense, a, cells);
     run_list(op, *rule.update, dense, a, cells);

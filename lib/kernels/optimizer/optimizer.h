@@ -32,7 +32,7 @@ struct OptimizerCells {
   Tensor lr, grad_scale, found_inf;  // undefined: the option, 1, 0
 };
 
-inline constexpr int kRuleOptions = 8;
+inline constexpr int kRuleOptions = 12;
 using RuleOptions = std::array<double, kRuleOptions>;
 
 // Where a rule finds its options; the first four are every rule's.
@@ -63,17 +63,24 @@ enum : int {
   kOptEtaPlus,
   kOptStepMin,
   kOptStepMax,
+  kOptEps1 = kOptOwn,  // Adafactor; NaN for the machine epsilon of the parameter's dtype
+  kOptEps2,
+  kOptBeta2Decay,
+  kOptClip,
+  kOptMuonMomentum = kOptOwn,
+  kOptMuonNesterov,
+  kOptNsA,
+  kOptNsB,
+  kOptNsC,
+  kOptNsSteps,
+  kOptAdjustLr,
 };
 
-// A rule: the kernel over elements, the one that advances the cells, which of them goes first, and
-// the state without which a parameter cannot step.
+// A rule: the kernel over elements, the one that advances the cells, and which of them goes first.
 struct UpdateRule {
   const Kernel* update;
   const Kernel* count = nullptr;
   bool count_after = false;
-  std::array<StatePlace, 4> needs{};
-  StatePlace buffer = nullptr;  // needed where this option is not 0
-  int buffer_option = 0;
 };
 extern const UpdateRule kSgdRule;       // first: momentum buffer
 extern const UpdateRule kAdamRule;      // exp_avg, exp_avg_sq, max_exp_avg_sq for amsgrad; step

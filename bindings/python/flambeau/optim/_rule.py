@@ -1,17 +1,57 @@
-"""Optimizers that are one fused step of the library over lists of tensors, as tables.
+"""Optimizers whose step is a rule of the library over lists of tensors.
 
-A rule names the library's function, the state it takes and how each begins, and the options of a
-group that follow the lists, all in the function's order. State is made at a parameter's first
-step."""
+The library's table says which values and which state a rule has; a group's options are its values.
+State is made at a parameter's first step."""
 
-from .._call import _NUMBERS
-from ._state import cell
-from .optimizer import Optimizer, check, check_betas, check_fused, check_lr, full_like, run
+from functools import cache
+
+from .._call import _NULL, _NUMBERS, _fast, _none, _raise, _text, wrap
+from .optimizer import Optimizer, check, check_betas, check_fused, check_lr
 
 _NOT_NEGATIVE = (
     *("alpha", "initial_accumulator_value", "lambd", "lr_decay", "momentum", "momentum_decay"),
     "weight_decay",
 )
+# Options of several values: the first one's name in the library; the others stand behind it.
+_SEVERAL = {
+    "beta1": ("betas", 2),
+    "etaminus": ("etas", 2),
+    "step_size_min": ("step_sizes", 2),
+    "eps1": ("eps", 2),
+    "ns_a": ("ns_coefficients", 3),
+}
+
+
+class _Rule:
+    """A rule as the library's table describes it: its number, a group's options in its order, its
+    states with the option that each is there for, and which of them are numbers."""
+
+    def __init__(self, name):
+        self.number = rule = _fast.flam_rule_find(name.encode())
+        values = range(_fast.flam_rule_value_count(rule))
+        names = iter([_text(_fast.flam_rule_value_name(rule, i)) for i in values])
+        self.options = []
+        for name in names:
+            option, count = _SEVERAL.get(name, (name, 1))
+            self.options.append(option)
+            for _ in range(count - 1):
+                next(names)
+        states = range(_fast.flam_rule_state_count(rule))
+        self.states = [
+            (
+                _text(_fast.flam_rule_state_name(rule, i)),
+                _text(_fast.flam_rule_state_value(rule, i)),
+            )
+            for i in states
+        ]
+        self.numbers = [
+            name
+            for i, (name, _) in enumerate(self.states)
+            if _fast.flam_rule_state_is_number(rule, i)
+        ]
+
+
+_rule = cache(_Rule)
 
 
 def arguments(found):
@@ -34,54 +74,71 @@ def check_options(options):
 
 
 class RuleOptimizer(Optimizer):
-    """Base of the rules. `_first` gives each state's start, a number or an option's name; those of
-    `_cell_names` are cells, the others tensors like the parameter. `_optional` names the option
-    that a state is there for. `_since`: what options of older state dicts that lack them are.
-    `_order`: a group's options, where torch lists them otherwise than the constructor."""
+    """Base of the rules; `_name` is the library's. `_since`: what options of older state dicts that
+    lack them are. `_order`: a group's options, where torch lists them otherwise than the
+    constructor."""
 
     _step_supports_amp_scaling = True
-    _function = None
-    _lists, _numbers, _first, _optional, _since, _order = (), (), {}, {}, {}, ""
+    _name, _since, _order = None, {}, ""
+    _cell_names = property(lambda self: _rule(self._name).numbers)
 
     def __init__(self, params, **options):
-        check_options(options)
+        self._check(options)
         super().__init__(params, {k: options[k] for k in self._order.split() or options})
+
+    _check = staticmethod(check_options)
 
     def _later_options(self):
         return {**self._since, **super()._later_options()}
 
-    def _update(self, group, params, grads):
-        optional, held = self._optional, self.state
-        kept = [name for name, option in optional.items() if group[option]] if optional else ()
-        states = [held[p] or self._begun(p, group, kept) for p in params]
-        for name in kept:  # the option may have been set since
-            for p, state in zip(params, states):
-                if name not in state:
-                    self._begun(p, group, kept)
-        lists = [
-            [s[name] for s in states] if name in kept or name not in optional else []
-            for name in self._lists
-        ]
-        numbers = []
-        for name in self._numbers:
+    def _update(self, group, params, grads, first=False):
+        held, values, handles = self.state, self._values(group), []
+        states = [held[p] or self._begun(p, values) for p in params]
+        for name, option in _rule(self._name).states:
+            if option is not None and not group[option]:
+                continue
+            try:
+                handles += [state[name]._h for state in states]
+            except (KeyError, AttributeError):  # the option was set since, or p has no such state
+                states = [self._begun(p, values) for p in params]
+                handles += [state[name]._h for state in states if name in state]
+        self._run(params, grads, values, handles, first)
+
+    def _values(self, group):
+        """The rule's values, of the group's options."""
+        values = []
+        for name in _rule(self._name).options:
             value = group[name]
             if value.__class__ in _NUMBERS:
-                numbers.append(value)
+                values.append(value)
             elif value.__class__ in (tuple, list):
-                numbers += value
+                values += value
             else:
-                numbers.append(float(value))
-        run(self, self._function, params, grads, lists, *numbers)
+                values.append(float(value))
+        return values
 
-    def _begun(self, p, group, kept=()):
+    def _begun(self, p, values):
         """The parameter's state, with what is not there yet."""
-        state = self.state[p]
-        for name, first in self._first.items():
-            if name not in state and (name in kept or name not in self._optional):
-                value = group[first] if isinstance(first, str) else first
-                state[name] = (cell if name in self._cell_names else _like)(value, p)
+        rule, state = _rule(self._name), self.state[p]
+        for i, (name, _) in enumerate(rule.states):
+            if state.get(name) is None:
+                h = _fast.flam_rule_state_new(rule.number, i, p._h, values, len(values))
+                if h:
+                    state[name] = wrap(h)
+                else:
+                    _none()
         return state
 
-
-def _like(value, p):
-    return full_like(p, value)
+    def _run(self, params, grads, values, states, first=False):
+        """Calls the library's step; a GradScaler's cells go with it: what gradients are divided by,
+        and whether to do nothing."""
+        cells = (getattr(self, name, None) for name in ("grad_scale", "found_inf"))
+        p, count = params[0], len(params)
+        self._cells = [c if c is None else c.to(p.device, non_blocking=True) for c in cells]
+        if _fast.flam_rule_step(
+            _rule(self._name).number,
+            *([p._h for p in params], count, [g._h for g in grads], count),
+            *(values, len(values), states, len(states), first),
+            *[_NULL if c is None else c._h for c in self._cells],
+        ):
+            _raise()

@@ -1,6 +1,5 @@
 """Adadelta, one fused step per group. Source: Zeiler, 2012, arXiv 1212.5701."""
 
-from .._call import _fast
 from ._rule import RuleOptimizer, arguments
 from .optimizer import check
 
@@ -8,10 +7,7 @@ from .optimizer import check
 class Adadelta(RuleOptimizer):
     """Steps by the gradient in the ratio of the running changes to the running gradients."""
 
-    _function = _fast.flam_adadelta_step
-    _lists = ("square_avg", "acc_delta", "step")
-    _first = {"step": 0.0, "square_avg": 0.0, "acc_delta": 0.0}
-    _numbers = ("lr", "rho", "eps", "weight_decay", "maximize")
+    _name = "Adadelta"
     _order = "lr rho eps weight_decay maximize capturable foreach differentiable"
 
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *,

@@ -1,18 +1,14 @@
 """Adagrad, one fused step per group. Source: Duchi, Hazan and Singer, 2011, JMLR 12."""
 
-from .._call import _fast
 from ._rule import RuleOptimizer, arguments
 from ._state import cell
-from .optimizer import full_like
 
 
 class Adagrad(RuleOptimizer):
     """Steps by the gradient over the root of the sum of its squares."""
 
+    _name = "Adagrad"
     _step_supports_amp_scaling = True
-    _function = _fast.flam_adagrad_step
-    _lists = ("sum", "step")
-    _numbers = ("lr", "lr_decay", "weight_decay", "eps", "maximize")
     _order = (
         "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize "
         "differentiable fused"
@@ -24,7 +20,7 @@ class Adagrad(RuleOptimizer):
         super().__init__(**arguments(locals()))
         for group in self.param_groups:
             for p in group["params"]:
-                self._begun(p, group)
+                self._begun(p, self._values(group))
 
     def share_memory(self):
         """Lets other processes see the sums."""
@@ -34,12 +30,7 @@ class Adagrad(RuleOptimizer):
 
     def _update(self, group, params, grads):
         for p in params:
-            state = self.state[p] or self._begun(p, group)
+            state = self.state[p] or self._begun(p, self._values(group))
             if state["step"].device != p.device:  # made before the model moved
                 state["step"], state["sum"] = cell(state["step"], p), state["sum"].to(p.device)
         super()._update(group, params, grads)
-
-    def _begun(self, p, group, kept=()):
-        first = full_like(p, self.defaults["initial_accumulator_value"])
-        self.state[p].update(step=cell(0.0, p), sum=first)
-        return self.state[p]

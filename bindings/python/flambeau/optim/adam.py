@@ -1,7 +1,6 @@
 """Adam and AdamW, one fused step per group. Source: Kingma and Ba, 2014, arXiv 1412.6980;
 Loshchilov and Hutter, 2017, arXiv 1711.05101."""
 
-from .._call import _fast
 from .._tensor import Tensor
 from ._rule import RuleOptimizer, arguments
 
@@ -10,12 +9,8 @@ class Adam(RuleOptimizer):
     """Steps by the first moment over the root of the second, both corrected for their start at
     zero."""
 
-    _function = _fast.flam_adam_step
-    _lists = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
-    _first = {"step": 0.0, "exp_avg": 0.0, "exp_avg_sq": 0.0, "max_exp_avg_sq": 0.0}
-    _optional = {"max_exp_avg_sq": "amsgrad"}
+    _name = "Adam"
     _since = {"amsgrad": False, "decoupled_weight_decay": False}
-    _numbers = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
     _order = (
         "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable "
         "fused decoupled_weight_decay"
@@ -32,6 +27,7 @@ class Adam(RuleOptimizer):
 class AdamW(Adam):
     """Adam whose weight decay does not go through the moments."""
 
+    _name = "AdamW"
     _since = {"amsgrad": False, "decoupled_weight_decay": True}
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2,

@@ -1,16 +1,12 @@
 """Adamax, one fused step per group. Source: Kingma and Ba, 2014, arXiv 1412.6980."""
 
-from .._call import _fast
 from ._rule import RuleOptimizer, arguments
 
 
 class Adamax(RuleOptimizer):
     """Adam by the infinity norm: steps by the first moment over the greatest gradient."""
 
-    _function = _fast.flam_adamax_step
-    _lists = ("exp_avg", "exp_inf", "step")
-    _first = {"step": 0.0, "exp_avg": 0.0, "exp_inf": 0.0}
-    _numbers = ("lr", "betas", "eps", "weight_decay", "maximize")
+    _name = "Adamax"
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None,
                  *, maximize=False, differentiable=False, capturable=False):  # fmt: skip

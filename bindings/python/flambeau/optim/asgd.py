@@ -1,17 +1,12 @@
 """ASGD, one fused step per group. Source: Polyak and Juditsky, 1992, SIAM J. Control Optim. 30."""
 
-from .._call import _fast
 from ._rule import RuleOptimizer, arguments
 
 
 class ASGD(RuleOptimizer):
     """Gradient descent with a falling rate and an average of the parameters in `ax`."""
 
-    _function = _fast.flam_asgd_step
-    _lists = ("ax", "eta", "mu", "step")
-    _cell_names = ("step", "eta", "mu")
-    _first = {"step": 0.0, "eta": "lr", "mu": 1.0, "ax": 0.0}
-    _numbers = ("lr", "lambd", "alpha", "t0", "weight_decay", "maximize")
+    _name = "ASGD"
 
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0,
                  foreach=None, maximize=False, differentiable=False, capturable=False):  # fmt: skip

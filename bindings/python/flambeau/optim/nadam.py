@@ -1,20 +1,12 @@
 """NAdam, one fused step per group. Source: Dozat, 2016, ICLR workshop."""
 
-from .._call import _fast
 from ._rule import RuleOptimizer, arguments
 
 
 class NAdam(RuleOptimizer):
     """Adam with Nesterov's momentum."""
 
-    _function = _fast.flam_nadam_step
-    _lists = ("exp_avg", "exp_avg_sq", "mu_product", "step")
-    _cell_names = ("step", "mu_product")
-    _first = {"step": 0.0, "mu_product": 1.0, "exp_avg": 0.0, "exp_avg_sq": 0.0}
-    _numbers = (
-        *("lr", "betas", "eps", "weight_decay", "momentum_decay", "decoupled_weight_decay"),
-        "maximize",
-    )
+    _name = "NAdam"
     _order = (
         "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach "
         "capturable differentiable"

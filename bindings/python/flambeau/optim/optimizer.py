@@ -7,9 +7,8 @@ import functools
 import warnings
 from collections import OrderedDict, defaultdict
 
-from .._call import _NULL, _fast, _raise
+from .._call import _fast
 from .._tensor import Tensor
-from .._torch import empty, full, zeros
 from ..autograd import enable_grad, no_grad
 from ._state import cell, packed, unpacked
 
@@ -310,49 +309,6 @@ def _alike(params):
 
 
 # ---- for the rules
-
-
-def handles(tensors):
-    """What C takes for a list of tensors."""
-    return [t._h for t in tensors]
-
-
-def run(optimizer, function, params, grads, states, *options):
-    """Calls a step of the library over lists of tensors; a GradScaler's cells go with it."""
-    lists = []
-    for tensors in (params, grads, *states):
-        lists += handles(tensors), len(tensors)
-    if function(*lists, *options, *scaling(optimizer, params[0])):
-        _raise()
-
-
-def scaling(optimizer, p):
-    """The cells of a GradScaler's step for the fused functions, on the parameter's device: what
-    gradients are divided by, and whether to do nothing."""
-    cells = (getattr(optimizer, name, None) for name in ("grad_scale", "found_inf"))
-    optimizer._cells = [c if c is None else c.to(p.device, non_blocking=True) for c in cells]
-    return [_NULL if c is None else c._h for c in optimizer._cells]
-
-
-def is_skipped(optimizer):
-    """Whether a GradScaler's step is to do nothing. Waits for the device."""
-    found = getattr(optimizer, "found_inf", None)
-    return found is not None and bool(found.item())
-
-
-def empty_like(p):
-    """State for a parameter, not set."""
-    return empty(p.shape, dtype=p.dtype, device=p.device)
-
-
-def zeros_like(p):
-    """State for a parameter, zero."""
-    return zeros(p.shape, dtype=p.dtype, device=p.device)
-
-
-def full_like(p, value):
-    """State for a parameter, one value."""
-    return full(p.shape, float(value), dtype=p.dtype, device=p.device)
 
 
 def check(name, value, ok):

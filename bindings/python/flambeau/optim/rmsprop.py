@@ -1,19 +1,14 @@
 """RMSprop, one fused step per group. Source: Hinton, 2012, lecture 6 of Neural Networks for Machine
 Learning; Graves, 2013, arXiv 1308.0850, for the centered form."""
 
-from .._call import _fast
 from ._rule import RuleOptimizer, arguments
 
 
 class RMSprop(RuleOptimizer):
     """Steps by the gradient over the root of its running mean square."""
 
-    _function = _fast.flam_rmsprop_step
-    _lists = ("square_avg", "momentum_buffer", "grad_avg", "step")
-    _first = {"step": 0.0, "square_avg": 0.0, "momentum_buffer": 0.0, "grad_avg": 0.0}
-    _optional = {"momentum_buffer": "momentum", "grad_avg": "centered"}
+    _name = "RMSprop"
     _since = {"momentum": 0, "centered": False}
-    _numbers = ("lr", "alpha", "eps", "weight_decay", "momentum", "maximize")
     _order = (
         "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
     )

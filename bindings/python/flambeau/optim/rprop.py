@@ -1,6 +1,5 @@
 """Rprop, one fused step per group. Source: Riedmiller and Braun, 1993, ICNN."""
 
-from .._call import _fast
 from ._rule import RuleOptimizer, arguments
 from .optimizer import check
 
@@ -9,10 +8,7 @@ class Rprop(RuleOptimizer):
     """Steps by the sign of the gradient; each element's step grows or shrinks as the sign stays or
     turns."""
 
-    _function = _fast.flam_rprop_step
-    _lists = ("prev", "step_size", "step")
-    _first = {"step": 0.0, "prev": 0.0, "step_size": "lr"}
-    _numbers = ("etas", "step_sizes", "maximize")
+    _name = "Rprop"
     _order = "lr etas step_sizes foreach maximize differentiable capturable"
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False,

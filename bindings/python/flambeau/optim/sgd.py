@@ -1,14 +1,13 @@
 """Stochastic gradient descent with momentum, Nesterov's variant and weight decay; one fused step
 per group."""
 
-from .._call import _fast
 from ._rule import RuleOptimizer, arguments
-from .optimizer import empty_like, is_skipped, run
 
 
 class SGD(RuleOptimizer):
     """`p -= lr * buf`, `buf = momentum * buf + (1 - dampening) * (grad + weight_decay * p)`."""
 
+    _name = "SGD"
     _step_supports_amp_scaling = True
     _since = {"nesterov": False}
 
@@ -20,7 +19,7 @@ class SGD(RuleOptimizer):
 
     def _update(self, group, params, grads):
         if not group["momentum"]:
-            return self._step(group, params, grads, [], False)
+            return self._run(params, grads, self._values(group), ())
         for first in False, True:  # parameters whose buffers hold nothing yet step apart
             chosen = [
                 (p, g)
@@ -29,16 +28,12 @@ class SGD(RuleOptimizer):
             ]
             if not chosen:
                 continue
-            some, their = zip(*chosen)
-            if first and group["dampening"] and is_skipped(self):
+            if first and group["dampening"] and _is_skipped(self):
                 continue  # a buffer of zeros would damp the first gradient
-            for p in some if first else ():
-                self.state[p]["momentum_buffer"] = empty_like(p)
-            self._step(group, some, their, [self.state[p]["momentum_buffer"] for p in some], first)
-            if first is False and len(some) == len(params):
-                return None
+            super()._update(group, *zip(*chosen), first)
 
-    def _step(self, group, params, grads, buffers, first):
-        names = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
-        numbers = (float(group["lr"]), *(group[name] for name in names), first)
-        run(self, _fast.flam_sgd_step, params, grads, (buffers,), *numbers)
+
+def _is_skipped(optimizer):
+    """Whether a GradScaler's step is to do nothing. Waits for the device."""
+    found = getattr(optimizer, "found_inf", None)
+    return found is not None and bool(found.item())

@@ -32,7 +32,7 @@ fn loss_and_gradients(p: &mut Tensor) -> Result<f64> {
 
 #[test]
 fn every_rule_lowers_a_loss() {
-    let makers: [fn(&[Tensor]) -> Result<Optimizer>; 10] = [
+    let makers: [fn(&[Tensor]) -> Result<Optimizer>; 11] = [
         |p| Optimizer::sgd(p),
         |p| Optimizer::adam(p),
         |p| Optimizer::adamw(p),
@@ -43,6 +43,7 @@ fn every_rule_lowers_a_loss() {
         |p| Optimizer::radam(p),
         |p| Optimizer::rprop(p),
         |p| Optimizer::adadelta(p),
+        |p| Optimizer::adafactor(p),
     ];
     for (i, make) in makers.iter().enumerate() {
         let mut p = parameter([-1.2, 1.0]);
