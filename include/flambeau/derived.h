@@ -1026,6 +1026,13 @@ static inline void flam_reduce_lr_on_plateau_options_init(flam_reduce_lr_on_plat
   *options = defaults;
 }
 
+#define FLAM_SCHEDULE_RATE_OPTIONS_INIT \
+  {sizeof(flam_schedule_rate_options), 0, 0}
+static inline void flam_schedule_rate_options_init(flam_schedule_rate_options *options) {
+  const flam_schedule_rate_options defaults = FLAM_SCHEDULE_RATE_OPTIONS_INIT;
+  *options = defaults;
+}
+
 #define FLAM_SEARCHSORTED_OPTIONS_INIT \
   {sizeof(flam_searchsorted_options), 0, 0, FLAM_SIDE_UNSPECIFIED}
 static inline void flam_searchsorted_options_init(flam_searchsorted_options *options) {

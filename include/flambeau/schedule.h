@@ -325,6 +325,49 @@ FLAM_API flam_state *flam_scheduler_state_dict(const flam_scheduler *scheduler);
 FLAM_API FLAM_BLOCKS flam_status
 flam_scheduler_load_state_dict(flam_scheduler *scheduler, const flam_state *state);
 
+/** A schedule's formula, with the values that it takes. The functions above give their meanings. */
+typedef int32_t flam_schedule;
+enum {
+  FLAM_SCHEDULE_UNSPECIFIED = 0,
+  FLAM_SCHEDULE_STEP = 1, /* step_size, gamma */
+  FLAM_SCHEDULE_MULTI_STEP = 2, /* gamma, then the milestones */
+  FLAM_SCHEDULE_CONSTANT = 3, /* factor, total_iters */
+  FLAM_SCHEDULE_LINEAR = 4, /* start_factor, end_factor, total_iters */
+  FLAM_SCHEDULE_EXPONENTIAL = 5, /* gamma */
+  FLAM_SCHEDULE_POLYNOMIAL = 6, /* total_iters, power */
+  FLAM_SCHEDULE_COSINE = 7, /* t_max, eta_min */
+  /* steps of a cycle, the share of them that goes up, the peak, the scale of the way to it */
+  FLAM_SCHEDULE_CYCLIC = 8,
+  FLAM_SCHEDULE_ANNEAL_COSINE = 9, /* the end, the epochs where it begins and ends */
+  FLAM_SCHEDULE_ANNEAL_LINEAR = 10 /* the same */
+};
+
+/** Options of `flam_schedule_rate`. */
+typedef struct flam_schedule_rate_options {
+  size_t struct_size; /**< sizeof(flam_schedule_rate_options) */
+  /** whether to go by `base` and the epoch alone rather than on from `now`; the last three know no
+   *  other way; default false */
+  flam_bool closed FLAM_DEFAULT(0);
+  /** whether the schedule only begins, where `now` is its first rate already; default false */
+  flam_bool initial FLAM_DEFAULT(0);
+} flam_schedule_rate_options;
+
+/** The learning rate of an epoch by a formula, for programs that keep their schedules themselves.
+ *
+ * - `schedule`: the formula.
+ * - `now`: the present rate, that of the epoch before.
+ * - `base`: the rate that the schedule began with.
+ * - `epoch`: the epoch, 0 at the beginning.
+ * - `values`: the formula's values, in the order of `flam_schedule`.
+ * - `out_rate`: the rate.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number that is no schedule, another count of values,
+ *   or a length of 0.
+ */
+FLAM_API flam_status flam_schedule_rate(
+    flam_schedule schedule, double now, double base, double epoch, const double *values,
+    size_t n_values, double *out_rate, const flam_schedule_rate_options *options);
+
 /** Drops a reference to a schedule.
  *
  * - `scheduler`: the schedule, or `NULL`.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
+#include "optim/schedule_rates.h"
 
 namespace flambeau::capi {
 
@@ -125,6 +126,15 @@ Ref<flam_state> scheduler_state_dict(const flam_scheduler* s) {
 
 void scheduler_load_state_dict(flam_scheduler* s, const flam_state* state) {
   s->load_state_dict(*state);
+}
+
+double schedule_rate(int32_t schedule, double now, double base, double epoch,
+                     std::span<const double> values, bool closed, bool initial) {
+  optim::check_schedule(schedule, values);
+  const optim::Schedule form{schedule};
+  const optim::Moment moment{now, base, epoch, initial};
+  return closed ? optim::closed_rate(form, values, moment)
+                : optim::chained_rate(form, values, moment);
 }
 
 }  // namespace flambeau::capi

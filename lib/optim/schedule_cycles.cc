@@ -1,9 +1,9 @@
 // Schedules that go up and down, the momentum against them: CyclicLR and OneCycleLR.
 #include <cmath>
-#include <numbers>
 
 #include "base/error.h"
 #include "optim/schedule.h"
+#include "optim/schedule_rates.h"
 
 namespace flambeau::optim {
 
@@ -31,16 +31,18 @@ class CyclicLr final : public flam_scheduler {
   }
 
   double rate(size_t g, double) override {
-    const double cycle = std::floor(1 + epoch_ / total_), x = 1.0 + epoch_ / total_ - cycle;
-    const double part = x <= ratio_ ? x / ratio_ : (x - 1) / (ratio_ - 1);
+    const double cycle = std::floor(1 + epoch_ / total_);
     const double scale = o_.mode == Cycle::triangular    ? 1.0
                          : o_.mode == Cycle::triangular2 ? 1 / std::pow(2.0, cycle - 1)
                                                          : std::pow(o_.gamma, epoch_);
+    const auto between = [&](double from, double to) {
+      const double values[] = {total_, ratio_, to, scale};
+      return closed_rate(Schedule::cyclic, values, {0, from, epoch_});
+    };
     if (momentum_) {
-      *optimizer_->option(momentum_, g) =
-          o_.max_momentum - (o_.max_momentum - o_.base_momentum) * part * scale;
+      *optimizer_->option(momentum_, g) = between(o_.max_momentum, o_.base_momentum);
     }
-    return base_[g] + (o_.max_lr - base_[g]) * part * scale;
+    return between(base_[g], o_.max_lr);
   }
 
  private:
@@ -76,22 +78,19 @@ class OneCycleLr final : public flam_scheduler {
     size_t i = 0;
     for (; i + 1 < phases_.size() && epoch_ > phases_[i].end; ++i) start = phases_[i].end;
     const Phase& p = phases_[i];
-    const double part = (epoch_ - start) / (p.end - start);
-    if (momentum_) {
-      *optimizer_->option(momentum_, g) = between(p.from_momentum, p.to_momentum, part);
-    }
-    return between(p.from, p.to, part);
+    const auto between = [&](double from, double to) {
+      const double values[] = {to, start, p.end};
+      return closed_rate(o_.linear ? Schedule::anneal_linear : Schedule::anneal_cosine, values,
+                         {0, from, epoch_});
+    };
+    if (momentum_) *optimizer_->option(momentum_, g) = between(p.from_momentum, p.to_momentum);
+    return between(p.from, p.to);
   }
 
  private:
   struct Phase {
     double end, from, to, from_momentum, to_momentum;
   };
-
-  double between(double start, double end, double part) const {
-    if (o_.linear) return (end - start) * part + start;
-    return end + (start - end) / 2.0 * (std::cos(std::numbers::pi * part) + 1);
-  }
 
   OneCycleOptions o_;
   const char* momentum_;

@@ -1,12 +1,13 @@
 """What all learning-rate schedules share: epochs, the groups' initial rates, state dicts.
 
 A schedule gives the next rates from the present ones (`get_lr`, chained) or from the initial ones
-(`_get_closed_form_lr`); `step` writes them into the groups. Attributes are those of PyTorch, so
+(`_get_closed_form_lr`), by the library's formulas; `step` writes them into the groups. Attributes are those of PyTorch, so
 that state dicts go both ways."""
 
 import types
 import warnings
 
+from .._gen import api
 from .._tensor import Tensor
 from .optimizer import Optimizer
 
@@ -29,6 +30,12 @@ def values_of(optimizer, key):
     """One option of all groups; tensors are copied."""
     found = [group[key] for group in optimizer.param_groups]
     return [v.clone() if isinstance(v, Tensor) else v for v in found]
+
+
+def rate(form, now, base, epoch, values, closed=True, initial=False):
+    """The rate of an epoch by a formula of the library; tensors are read."""
+    values = [float(v) for v in values]
+    return api.schedule_rate(form, float(now), float(base), epoch, values, closed, initial)
 
 
 def set_value(group, key, value):
@@ -147,9 +154,6 @@ class LRScheduler:
 
     def _present(self):
         return values_of(self.optimizer, "lr")
-
-    def _scaled(self, factor):
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
 
 
 class _LRScheduler(LRScheduler):

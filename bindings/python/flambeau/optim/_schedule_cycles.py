@@ -3,7 +3,14 @@
 import math
 from functools import partial
 
-from ._schedule import LRScheduler, check_optimizer, per_group, saved_function, set_value
+from ._schedule import (
+    LRScheduler,
+    check_optimizer,
+    per_group,
+    rate,
+    saved_function,
+    set_value,
+)
 
 
 class _WithMomentum(LRScheduler):
@@ -80,18 +87,16 @@ class CyclicLR(_WithMomentum):
     def get_lr(self):
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
-        x = 1.0 + self.last_epoch / self.total_size - cycle
-        part = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
-        at = cycle if self.scale_mode == "cycle" else self.last_epoch
-        rates = [
-            base + (high - base) * part * self.scale_fn(at)
-            for base, high in zip(self.base_lrs, self.max_lrs)
-        ]
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
-            limits = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums)
-            for group, base, high in limits:
-                self._set_momentum(group, high - (high - base) * part * self.scale_fn(at))
-        return rates
+            limits = zip(self.optimizer.param_groups, self.max_momentums, self.base_momentums)
+            for group, high, low in limits:
+                self._set_momentum(group, self._between(high, low, scale))
+        return [self._between(*ends, scale) for ends in zip(self.base_lrs, self.max_lrs)]
+
+    def _between(self, start, end, scale):
+        values = self.total_size, self.step_ratio, end, scale
+        return rate("cyclic", 0, start, self.last_epoch, values)
 
     def state_dict(self):
         state = super().state_dict()
@@ -149,11 +154,6 @@ class OneCycleLR(_WithMomentum):
             self._begin_momentum(optimizer, base_momentum, max_momentum, last_epoch == -1)
         super().__init__(optimizer, last_epoch)
 
-    def _anneal_func(self, start, end, part):
-        if self._anneal_func_type == "cos":
-            return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
-        return (end - start) * part + start
-
     def get_lr(self):
         self._warn_outside_step()
         at = self.last_epoch
@@ -167,14 +167,15 @@ class OneCycleLR(_WithMomentum):
             if at <= phase["end_step"] or phase is self._schedule_phases[-1]:
                 break
             start = phase["end_step"]
-        part = (at - start) / (phase["end_step"] - start)
-        rates = []
+        rates, when = [], (start, phase["end_step"])
+        form = "anneal_cosine" if self._anneal_func_type == "cos" else "anneal_linear"
         for group in self.optimizer.param_groups:
-            ends = group[phase["start_lr"]], group[phase["end_lr"]]
-            rates.append(self._anneal_func(*ends, part))
+            values = group[phase["end_lr"]], *when
+            rates.append(rate(form, 0, group[phase["start_lr"]], at, values))
             if self.cycle_momentum:
-                ends = group[phase["start_momentum"]], group[phase["end_momentum"]]
-                self._set_momentum(group, self._anneal_func(*ends, part))
+                values = group[phase["end_momentum"]], *when
+                momentum = rate(form, 0, group[phase["start_momentum"]], at, values)
+                self._set_momentum(group, momentum)
         return rates
 
 

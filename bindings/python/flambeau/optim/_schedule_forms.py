@@ -1,10 +1,9 @@
 """Schedules that are one formula of the epoch."""
 
 import math
-from bisect import bisect_right
 from collections import Counter
 
-from ._schedule import LRScheduler, saved_function
+from ._schedule import LRScheduler, rate, saved_function
 
 
 class _PerGroup(LRScheduler):
@@ -60,43 +59,59 @@ class MultiplicativeLR(_PerGroup):
         return [group["lr"] * f(self.last_epoch) for group, f in zip(groups, self.lr_lambdas)]
 
 
-class StepLR(LRScheduler):
+class _Form(LRScheduler):
+    """A formula of the library, with the values that it takes."""
+
+    _form = None
+
+    def get_lr(self):
+        self._warn_outside_step()
+        return self._rates(False)
+
+    def _get_closed_form_lr(self):
+        return self._rates(True)
+
+    def _rates(self, closed):
+        at, values = self.last_epoch, self._values()
+        return [
+            rate(self._form, group["lr"], base, at, values, closed, self._is_initial)
+            for group, base in zip(self.optimizer.param_groups, self.base_lrs)
+        ]
+
+    def _values(self):
+        raise NotImplementedError
+
+
+class StepLR(_Form):
     """Multiplies by `gamma` every `step_size` epochs."""
+
+    _form = "step"
 
     def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        self._warn_outside_step()
-        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self._present()
-        return self._scaled(self.gamma)
-
-    def _get_closed_form_lr(self):
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+    def _values(self):
+        return self.step_size, self.gamma
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_Form):
     """Multiplies by `gamma` at each milestone."""
+
+    _form = "multi_step"
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        self._warn_outside_step()
-        if self.last_epoch not in self.milestones:
-            return self._present()
-        return self._scaled(self.gamma ** self.milestones[self.last_epoch])
-
-    def _get_closed_form_lr(self):
-        times = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**times for base in self.base_lrs]
+    def _values(self):
+        return self.gamma, *self.milestones.elements()
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_Form):
     """Scaled by `factor` until epoch `total_iters`."""
+
+    _form = "constant"
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
         if factor > 1.0 or factor < 0:
@@ -104,21 +119,14 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        self._warn_outside_step()
-        if self.last_epoch == 0:
-            return self._scaled(self.factor)
-        if self.last_epoch != self.total_iters:
-            return self._present()
-        return self._scaled(1.0 / self.factor)
-
-    def _get_closed_form_lr(self):
-        part = self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
-        return [base * part for base in self.base_lrs]
+    def _values(self):
+        return self.factor, self.total_iters
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_Form):
     """From `start_factor` to `end_factor` of the initial rate over `total_iters` epochs."""
+
+    _form = "linear"
 
     def __init__(
         self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1
@@ -133,60 +141,41 @@ class LinearLR(LRScheduler):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        self._warn_outside_step()
-        if self.last_epoch == 0:
-            return self._scaled(self.start_factor)
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._present()
-        slope = self.end_factor - self.start_factor
-        now = self.total_iters * self.start_factor + (self.last_epoch - 1) * slope
-        return self._scaled(1.0 + slope / now)
-
-    def _get_closed_form_lr(self):
-        slope, done = self.end_factor - self.start_factor, min(self.total_iters, self.last_epoch)
-        return [
-            base * (self.start_factor + slope * done / self.total_iters) for base in self.base_lrs
-        ]
+    def _values(self):
+        return self.start_factor, self.end_factor, self.total_iters
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_Form):
     """Multiplies by `gamma` every epoch."""
+
+    _form = "exponential"
 
     def __init__(self, optimizer, gamma, last_epoch=-1):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        self._warn_outside_step()
-        return self._present() if self._is_initial else self._scaled(self.gamma)
-
-    def _get_closed_form_lr(self):
-        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+    def _values(self):
+        return (self.gamma,)
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_Form):
     """Falls to 0 in `total_iters` epochs by a power of what is left of them."""
+
+    _form = "polynomial"
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        self._warn_outside_step()
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._present()
-        left, before = (1.0 - e / self.total_iters for e in (self.last_epoch, self.last_epoch - 1))
-        return self._scaled((left / before) ** self.power)
-
-    def _get_closed_form_lr(self):
-        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * left**self.power for base in self.base_lrs]
+    def _values(self):
+        return self.total_iters, self.power
 
 
-class CosineAnnealingLR(LRScheduler):
+class CosineAnnealingLR(_Form):
     """Half a cosine from the initial rate to `eta_min` in `T_max` epochs. Source: Loshchilov and
     Hutter, 2016, arXiv 1608.03983."""
+
+    _form = "cosine"
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max, self.eta_min = T_max, eta_min
@@ -194,23 +183,10 @@ class CosineAnnealingLR(LRScheduler):
 
     def get_lr(self):
         self._warn_outside_step()
-        t, low = self.last_epoch, self.eta_min
-        if self._is_initial:
-            return self._present()
-        if self._step_count == 1 and t > 0:
-            return self._get_closed_form_lr()
-        groups = self.optimizer.param_groups
-        if (t - 1 - self.T_max) % (2 * self.T_max) == 0:
-            up = 1 - math.cos(math.pi / self.T_max)
-            return [g["lr"] + (base - low) * up / 2 for g, base in zip(groups, self.base_lrs)]
-        ratio = (1 + math.cos(math.pi * t / self.T_max)) / (
-            1 + math.cos(math.pi * (t - 1) / self.T_max)
-        )
-        return [ratio * (g["lr"] - low) + low for g in groups]
+        return self._rates(self._step_count == 1 and self.last_epoch > 0 and not self._is_initial)
 
-    def _get_closed_form_lr(self):
-        part = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
-        return [self.eta_min + (base - self.eta_min) * part / 2 for base in self.base_lrs]
+    def _values(self):
+        return self.T_max, self.eta_min
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -232,8 +208,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def get_lr(self):
         self._warn_outside_step()
-        part = 1 + math.cos(math.pi * self.T_cur / self.T_i)
-        return [self.eta_min + (base - self.eta_min) * part / 2 for base in self.base_lrs]
+        values = self.T_i, self.eta_min
+        return [rate("cosine", 0, base, self.T_cur, values) for base in self.base_lrs]
 
     def step(self, epoch=None):
         """Moves on by one epoch, or to `epoch`, which may be a fraction."""
