@@ -27,7 +27,7 @@ GROUPS = {
     "numeric probability",
     "Sums and statistics": "reduce running moments sort search matrix distance",
     "Shapes and indices": "shape join arrange index pad",
-    "Linear algebra": "matmul contract linalg",
+    "Linear algebra": "matmul contract linalg window",
     "Networks": "conv pool norm attention recurrent embedding image loss margin random init",
     "Modules and training": "module layers blocks optim optim_step schedule autograd saved amp",
     "Data and files": "data io state",

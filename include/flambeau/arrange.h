@@ -262,6 +262,47 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_reduce(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
     flam_scatter_rule reduce, FLAM_KEYWORD flam_bool include_self FLAM_DEFAULT(1));
 
+/** How the elements of a segment are joined. */
+typedef int32_t flam_segment_rule;
+enum {
+  FLAM_SEGMENT_UNSPECIFIED = 0,
+  FLAM_SEGMENT_SUM = 1, /* 0 where it is empty */
+  FLAM_SEGMENT_MEAN = 2, /* NaN */
+  FLAM_SEGMENT_MAX = 3, /* -infinity */
+  FLAM_SEGMENT_MIN = 4, /* infinity */
+  FLAM_SEGMENT_PROD = 5 /* 1 */
+};
+
+/** Options of `flam_segment_reduce`. */
+typedef struct flam_segment_reduce_options {
+  size_t struct_size; /**< sizeof(flam_segment_reduce_options) */
+  /** sizes of the segments, [..., segments] with the sizes of `data` before `axis`; integers;
+   *  default none */
+  const flam_tensor *lengths FLAM_KEYWORD FLAM_DEFAULT(NULL);
+  const flam_tensor *indices FLAM_DEFAULT(NULL); /**< not supported; default none */
+  /** instead of `lengths`, where each segment begins and the last one ends; default none */
+  const flam_tensor *offsets FLAM_DEFAULT(NULL);
+  int64_t axis FLAM_DEFAULT(0); /**< the dimension that is cut; default 0 */
+  /** whether lengths are taken as they are, which waits for no device; default false */
+  flam_bool unsafe FLAM_DEFAULT(0);
+  /** what each segment starts with; default: what leaves the result alone */
+  const double *initial FLAM_DEFAULT(NULL);
+} flam_segment_reduce_options;
+
+/** Sums, means, extremes or products of segments of a tensor along a dimension, each of its own
+ * length.
+ *
+ * - `data`: at least 1-d; floating point.
+ * - `reduce`: how elements are joined.
+ * - returns: `data` with the number of segments along `axis`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without lengths and offsets, or where they are negative
+ * or do not sum to the size of `axis`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_UNSUPPORTED` for indices.
+ */
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_tensor *flam_segment_reduce(
+    const flam_tensor *data, flam_segment_rule reduce, const flam_segment_reduce_options *options);
+
 /** Options of `flam_repeat_interleave_each`. */
 typedef struct flam_repeat_interleave_each_options {
   size_t struct_size; /**< sizeof(flam_repeat_interleave_each_options) */

@@ -57,6 +57,7 @@
 #include "flambeau/stream.h"
 #include "flambeau/tensor.h"
 #include "flambeau/ternary.h"
+#include "flambeau/window.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -122,6 +123,13 @@ static inline void flam_combinations_options_init(flam_combinations_options *opt
   {sizeof(flam_slice_scatter_options), 0, NULL, NULL, 1}
 static inline void flam_slice_scatter_options_init(flam_slice_scatter_options *options) {
   const flam_slice_scatter_options defaults = FLAM_SLICE_SCATTER_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_SEGMENT_REDUCE_OPTIONS_INIT \
+  {sizeof(flam_segment_reduce_options), NULL, NULL, NULL, 0, 0, NULL}
+static inline void flam_segment_reduce_options_init(flam_segment_reduce_options *options) {
+  const flam_segment_reduce_options defaults = FLAM_SEGMENT_REDUCE_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -420,6 +428,20 @@ static inline void flam_linalg_cholesky_ex_options_init(flam_linalg_cholesky_ex_
   {sizeof(flam_linalg_svd_options), 1, NULL}
 static inline void flam_linalg_svd_options_init(flam_linalg_svd_options *options) {
   const flam_linalg_svd_options defaults = FLAM_LINALG_SVD_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_SVD_LOWRANK_OPTIONS_INIT \
+  {sizeof(flam_svd_lowrank_options), 6, 2, NULL}
+static inline void flam_svd_lowrank_options_init(flam_svd_lowrank_options *options) {
+  const flam_svd_lowrank_options defaults = FLAM_SVD_LOWRANK_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_PCA_LOWRANK_OPTIONS_INIT \
+  {sizeof(flam_pca_lowrank_options), NULL, 1, 2}
+static inline void flam_pca_lowrank_options_init(flam_pca_lowrank_options *options) {
+  const flam_pca_lowrank_options defaults = FLAM_PCA_LOWRANK_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -1061,6 +1083,20 @@ static inline void flam_histc_options_init(flam_histc_options *options) {
   *options = defaults;
 }
 
+#define FLAM_HISTOGRAM_OPTIONS_INIT \
+  {sizeof(flam_histogram_options), 100, NULL, 0, NULL, 0}
+static inline void flam_histogram_options_init(flam_histogram_options *options) {
+  const flam_histogram_options defaults = FLAM_HISTOGRAM_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT \
+  {sizeof(flam_histogram_between_options), NULL, 0}
+static inline void flam_histogram_between_options_init(flam_histogram_between_options *options) {
+  const flam_histogram_between_options defaults = FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT;
+  *options = defaults;
+}
+
 #define FLAM_SLICE_OPTIONS_INIT \
   {sizeof(flam_slice_options), 0, 0, 9223372036854775807, 1}
 static inline void flam_slice_options_init(flam_slice_options *options) {
@@ -1156,6 +1192,27 @@ static inline void flam_tensor_from_data_options_init(flam_tensor_from_data_opti
   {sizeof(flam_tensor_from_blob_options), NULL, 0, 0}
 static inline void flam_tensor_from_blob_options_init(flam_tensor_from_blob_options *options) {
   const flam_tensor_from_blob_options defaults = FLAM_TENSOR_FROM_BLOB_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_WINDOW_OPTIONS_INIT \
+  {sizeof(flam_window_options), 1, FLAM_DTYPE_NONE, 0, 0}
+static inline void flam_window_options_init(flam_window_options *options) {
+  const flam_window_options defaults = FLAM_WINDOW_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_HAMMING_WINDOW_OPTIONS_INIT \
+  {sizeof(flam_hamming_window_options), 1, 0.54, 0.46, FLAM_DTYPE_NONE, 0, 0}
+static inline void flam_hamming_window_options_init(flam_hamming_window_options *options) {
+  const flam_hamming_window_options defaults = FLAM_HAMMING_WINDOW_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_KAISER_WINDOW_OPTIONS_INIT \
+  {sizeof(flam_kaiser_window_options), 1, 12, FLAM_DTYPE_NONE, 0, 0}
+static inline void flam_kaiser_window_options_init(flam_kaiser_window_options *options) {
+  const flam_kaiser_window_options defaults = FLAM_KAISER_WINDOW_OPTIONS_INIT;
   *options = defaults;
 }
 

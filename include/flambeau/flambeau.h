@@ -63,5 +63,6 @@
 #include "flambeau/stream.h"
 #include "flambeau/tensor.h"
 #include "flambeau/ternary.h"
+#include "flambeau/window.h"
 
 #endif

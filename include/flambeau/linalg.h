@@ -280,6 +280,56 @@ FLAM_API FLAM_BLOCKS flam_status flam_linalg_svd(
     const flam_tensor *A, flam_tensor **out_U, flam_tensor **out_S, flam_tensor **out_Vh,
     const flam_linalg_svd_options *options);
 
+/** Options of `flam_svd_lowrank`. */
+typedef struct flam_svd_lowrank_options {
+  size_t struct_size; /**< sizeof(flam_svd_lowrank_options) */
+  int64_t q FLAM_DEFAULT(6); /**< how many singular values; default 6 */
+  int64_t niter FLAM_DEFAULT(2); /**< rounds of power iteration; default 2 */
+  /** what is taken off `A`, in a shape that broadcasts to its; default none */
+  const flam_tensor *M FLAM_DEFAULT(NULL);
+} flam_svd_lowrank_options;
+
+/** The greatest singular values with their vectors, nearly: `A = U diag(S) V^T` where the rank of
+ * `A` is at most `q`. Random vectors come from the default generator.
+ *
+ * - `A`: [..., m, n], f32 or f64.
+ * - `out_U`: [..., m, k], k the least of m, n and `q`.
+ * - `out_S`: [..., k], falling.
+ * - `out_V`: [..., n, k].
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` below two dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
+ *   number; those of `flam_linalg_svd`.
+ * - source: Halko, Martinsson and Tropp, 2009, arXiv 0909.4061, algorithms 4.4 and 5.1.
+ */
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_status flam_svd_lowrank(
+    const flam_tensor *A, flam_tensor **out_U, flam_tensor **out_S, flam_tensor **out_V,
+    const flam_svd_lowrank_options *options);
+
+/** Options of `flam_pca_lowrank`. */
+typedef struct flam_pca_lowrank_options {
+  size_t struct_size; /**< sizeof(flam_pca_lowrank_options) */
+  /** how many components; default: the least of 6, m and n */
+  const int64_t *q FLAM_DEFAULT(NULL);
+  flam_bool center FLAM_DEFAULT(1); /**< whether the rows' mean is taken off; default true */
+  int64_t niter FLAM_DEFAULT(2); /**< rounds of power iteration; default 2 */
+} flam_pca_lowrank_options;
+
+/** Principal components of rows: `flam_svd_lowrank` of a matrix without the mean of its rows.
+ *
+ * - `A`: [..., m, n], m samples; f32 or f64.
+ * - `out_U`: [..., m, q].
+ * - `out_S`: [..., q], falling.
+ * - `out_V`: [..., n, q], the directions.
+ * - returns: `FLAM_OK`.
+ * - errors: those of `flam_svd_lowrank`; `FLAM_ERROR_INVALID_ARGUMENT` for `q` above m or n.
+ * - source: Halko, Martinsson and Tropp, 2009, arXiv 0909.4061.
+ */
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_status flam_pca_lowrank(
+    const flam_tensor *A, flam_tensor **out_U, flam_tensor **out_S, flam_tensor **out_V,
+    const flam_pca_lowrank_options *options);
+
 /** Singular values.
  *
  * - `A`: [..., m, n], f32 or f64.

@@ -47,7 +47,8 @@ FLAM_API flam_rule flam_rule_find(const char *name);
  * - `rule`: the rule.
  * - returns: as torch.optim calls its class; `NULL` for a number that is no rule.
  */
-FLAM_API FLAM_BORROWED(process) const char *flam_rule_name(flam_rule rule);
+FLAM_API FLAM_BORROWED(process)
+const char *flam_rule_name(flam_rule rule);
 
 /** How many values a step of a rule takes.
  *
@@ -63,7 +64,8 @@ FLAM_API size_t flam_rule_value_count(flam_rule rule);
  * - returns: the name by which `flam_optimizer_option` knows it, such as "lr", which is always the
  *   first; `NULL` where there is no such value.
  */
-FLAM_API FLAM_BORROWED(process) const char *flam_rule_value_name(flam_rule rule, size_t index);
+FLAM_API FLAM_BORROWED(process)
+const char *flam_rule_value_name(flam_rule rule, size_t index);
 
 /** How many states a rule may keep of a parameter.
  *
@@ -79,7 +81,8 @@ FLAM_API size_t flam_rule_state_count(flam_rule rule);
  * - returns: the name that torch.optim gives it, such as "exp_avg"; `NULL` where there is no such
  *   state.
  */
-FLAM_API FLAM_BORROWED(process) const char *flam_rule_state_name(flam_rule rule, size_t index);
+FLAM_API FLAM_BORROWED(process)
+const char *flam_rule_state_name(flam_rule rule, size_t index);
 
 /** The value without which a rule does not keep a state.
  *
@@ -88,7 +91,8 @@ FLAM_API FLAM_BORROWED(process) const char *flam_rule_state_name(flam_rule rule,
  * - returns: the name of the value, which is then 0, such as "amsgrad"; `NULL` where the state does
  *   not depend on one.
  */
-FLAM_API FLAM_BORROWED(process) const char *flam_rule_state_value(flam_rule rule, size_t index);
+FLAM_API FLAM_BORROWED(process)
+const char *flam_rule_state_value(flam_rule rule, size_t index);
 
 /** Whether a state is one f32 number of the whole parameter, such as its count of steps, rather
  * than one of each element.
@@ -140,13 +144,12 @@ typedef struct flam_rule_step_options {
  * - `options`: holds the state, which the caller keeps.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where lists differ in length, a state is missing, or tensors differ
- *   in shape; `FLAM_ERROR_INVALID_ARGUMENT` for a number that is no rule, another count of values, or
- *   a tensor of another dtype or device than its parameter.
+ *   in shape; `FLAM_ERROR_INVALID_ARGUMENT` for a number that is no rule, another count of values,
+ * or a tensor of another dtype or device than its parameter.
  */
 FLAM_API flam_status flam_rule_step(
     flam_rule rule, flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,
-    size_t n_grads, const double *values, size_t n_values,
-    const flam_rule_step_options *options);
+    size_t n_grads, const double *values, size_t n_values, const flam_rule_step_options *options);
 
 #ifdef __cplusplus
 }

@@ -361,8 +361,8 @@ typedef struct flam_schedule_rate_options {
  * - `values`: the formula's values, in the order of `flam_schedule`.
  * - `out_rate`: the rate.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number that is no schedule, another count of values,
- *   or a length of 0.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number that is no schedule, another count of
+ * values, or a length of 0.
  */
 FLAM_API flam_status flam_schedule_rate(
     flam_schedule schedule, double now, double base, double epoch, const double *values,

@@ -116,6 +116,57 @@ FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_histc(
     const flam_tensor *input, const flam_histc_options *options);
 
+/** Options of `flam_histogram`. */
+typedef struct flam_histogram_options {
+  size_t struct_size; /**< sizeof(flam_histogram_options) */
+  int64_t bins FLAM_DEFAULT(100); /**< number of intervals; default 100 */
+  /** where they start and end; default: the elements' own range */
+  const double *range FLAM_KEYWORD FLAM_DEFAULT(NULL);
+  size_t n_range;
+  /** shape of `input`: what each element counts; default 1 */
+  const flam_tensor *weight FLAM_DEFAULT(NULL);
+  /** whether counts are divided by their sum and by the widths; default false */
+  flam_bool density FLAM_DEFAULT(0);
+} flam_histogram_options;
+
+/** How many elements, or how much of their weights, falls into each of equal intervals, the last of
+ * which is closed; and the intervals' edges.
+ *
+ * - `input`: any shape; floating point.
+ * - `out_hist`: [`bins`], dtype of `input`.
+ * - `out_bin_edges`: [`bins` + 1], dtype of `input`.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for `bins` below
+ * 1 or a range that falls or is not finite.
+ */
+FLAM_TORCH("torch Tensor")
+FLAM_API FLAM_BLOCKS flam_status flam_histogram(
+    const flam_tensor *input, flam_tensor **out_hist, flam_tensor **out_bin_edges,
+    const flam_histogram_options *options);
+
+/** Options of `flam_histogram_between`. */
+typedef struct flam_histogram_between_options {
+  size_t struct_size; /**< sizeof(flam_histogram_between_options) */
+  /** shape of `input`: what each element counts; default 1 */
+  const flam_tensor *weight FLAM_KEYWORD FLAM_DEFAULT(NULL);
+  /** whether counts are divided by their sum and by the widths; default false */
+  flam_bool density FLAM_DEFAULT(0);
+} flam_histogram_between_options;
+
+/** How many elements, or how much of their weights, falls between given edges.
+ *
+ * - `input`: any shape; floating point.
+ * - `bins`: [edges], rising; dtype of `input`. The last interval is closed.
+ * - `out_hist`: [edges - 1], dtype of `input`.
+ * - `out_bin_edges`: a copy of `bins`.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`.
+ */
+FLAM_TORCH("torch.histogram Tensor.histogram")
+FLAM_API flam_status flam_histogram_between(
+    const flam_tensor *input, const flam_tensor *bins, flam_tensor **out_hist,
+    flam_tensor **out_bin_edges, const flam_histogram_between_options *options);
+
 #ifdef __cplusplus
 }
 #endif

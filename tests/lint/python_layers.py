@@ -20,8 +20,7 @@ LAYERS = [
     "_tensor",
     "_factory",
     "_complex _contract _copies _debug_switches _deprecated _dlpack _exchange _foreach _functions "
-    "_indexing _lowrank _operators _sampled _segment_reduce _signatures _storage _unique _windows "
-    "autograd linalg random special",
+    "_indexing _operators _sampled _signatures _storage _unique autograd linalg random special",
     "_torch",
     "",  # every other package
     "_C _methods overrides",

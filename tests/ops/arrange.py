@@ -234,6 +234,58 @@ op(
 PLACES = x(4, values=(0, 2, 1, 0), dtype="int64")
 
 
+def segment_reduce(a, lengths, reduce, axis=0, initial=None, unsafe=True):
+    if axis:
+        parts = [segment_reduce(*p, reduce, axis - 1, initial) for p in zip(a, lengths)]
+        return np.stack(parts)
+    join, start = {
+        "sum": (np.sum, 0.0),
+        "mean": (np.sum, 0.0),
+        "max": (np.max, -np.inf),
+        "min": (np.min, np.inf),
+        "prod": (np.prod, 1.0),
+    }[reduce]
+    first = np.full((1, *a.shape[1:]), start if initial is None else initial)
+    runs = np.split(a, np.cumsum(lengths)[:-1])
+    found = [join(np.concatenate([first, run]), axis=0) for run in runs]
+    if reduce == "mean":
+        found = [f / len(run) if len(run) or initial is None else f for f, run in zip(found, runs)]
+    return np.stack(found)
+
+
+SEGMENTS = ("sum", "mean", "max", "min", "prod")
+LENGTHS, ROWS = x(3, values=(1, 3, 2), dtype="int64"), (1, 3, 1, 2, 1, 2)
+op(
+    "segment_reduce",
+    ref=segment_reduce,
+    arrange=lambda f, a, lengths, reduce, **o: f(a, reduce, lengths=lengths, **o),
+    samples=[(x(6, 3), LENGTHS), (x(6), LENGTHS)],
+    options=[dict(reduce=r) for r in SEGMENTS] + [dict(reduce=r, initial=0.5) for r in SEGMENTS],
+    pairs=[
+        ((x(2, 5, 2), x(2, 3, values=ROWS, dtype="int64")), dict(reduce=r, axis=1))
+        for r in SEGMENTS
+    ]
+    + [
+        ((x(4, 2, grad=False), x(3, values=(1, 0, 3), dtype="int64")), dict(reduce=r, unsafe=True))
+        for r in SEGMENTS
+    ],
+    required=True,
+    ulp=8,
+    atol=1e-6,
+    elementwise=False,
+    bad={"int64": "not implemented"},
+    refuses=[
+        ((x(6, 3), x(2, 2, dtype="int64")), dict(reduce="sum"), "expected lengths or offsets"),
+        ((x(6, 3), LENGTHS), dict(reduce="unspecified"), "unsupported reduction"),
+        ((x(), LENGTHS), dict(reduce="sum"), "at least one dimension"),
+    ],
+    refuses_values=[
+        ((x(5), LENGTHS), dict(reduce="sum"), "Expected all rows of lengths"),
+        ((x(5), x(2, values=(6, -1), dtype="int64")), dict(reduce="sum"), "negative value"),
+    ],
+)
+
+
 def index_reduce(a, index, source, dim, reduce, include_self=True):
     shape = [1] * a.ndim
     shape[dim] = -1

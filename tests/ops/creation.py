@@ -165,6 +165,41 @@ op(
     **MADE,
 )
 
+
+def window(ref):
+    """NumPy's windows are symmetric; a periodic one is longer by one, without its end."""
+
+    def made(window_length, periodic=True, **options):
+        if window_length < 2:
+            return np.ones(window_length)
+        return ref(window_length + periodic, **options)[:window_length]
+
+    return made
+
+
+def hamming(n, alpha=0.54, beta=0.46):
+    return alpha - beta * np.cos(2 * np.pi * np.arange(n) / (n - 1))
+
+
+for name, ref, more in [
+    ("hann_window", np.hanning, []),
+    ("hamming_window", hamming, [dict(window_length=5, alpha=0.5, beta=0.25)]),
+    ("blackman_window", np.blackman, []),
+    ("bartlett_window", np.bartlett, []),
+    ("kaiser_window", lambda n, beta=12.0: np.kaiser(n, beta), [dict(window_length=6, beta=3.0)]),
+]:
+    op(
+        name,
+        ref=window(ref),
+        options=[dict(window_length=n) for n in (0, 1, 2, 9, 40_000)]
+        + [dict(window_length=n, periodic=False) for n in (1, 2, 8)]
+        + more,
+        required=True,
+        refuses=[((), dict(window_length=-1), "non-negative")],
+        **{**MADE, "ulp": 1, "atol": 1e-7, "dtypes": FLOATS},
+    )
+
+
 for name, ref in [("tril", np.tril), ("triu", np.triu)]:
     op(
         name,

@@ -296,6 +296,41 @@ op(
     ],
     **KW,
 )
+
+
+def product(f, a, **options):
+    """What the factors make together; of full rank they are no approximation. The vectors that they
+    begin with are random, and here the same each time."""
+    flambeau.manual_seed(0)
+    U, S, V = f(a, **options)
+    return (U * S.unsqueeze(-2)) @ mt(V)
+
+
+LOW_RANK = dict(
+    arrange=product,
+    samples=[x(4, 3), x(3, 4), x(2, 4, 3)],
+    big=BATCH,
+    required=True,
+    **KW,
+)
+op(
+    "svd_lowrank",
+    ref=lambda a, **_: a,
+    options=[dict(q=12), dict(q=12, niter=0)],
+    refuses=[
+        (x(3), dict(q=2), "at least 2 dimensions"),
+        (x(3, 3), dict(q=-1), "non-negative"),
+        (x(3, 3), dict(niter=-1), "non-negative"),
+    ],
+    **LOW_RANK,
+)
+op(
+    "pca_lowrank",
+    ref=lambda a, center=True, **_: a - a.mean(-2, keepdims=True) * center,
+    options=[dict(center=False), dict(niter=1)],
+    refuses=[(x(3, 3), dict(q=4), "not greater than")],
+    **{**LOW_RANK, "samples": [x(5, 3), x(2, 4, 3)], "big": ()},
+)
 op(
     "linalg_svdvals",
     ref=lambda a: np.linalg.svd(a, compute_uv=False),

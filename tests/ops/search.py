@@ -106,3 +106,48 @@ op(
     ],
     **KW,
 )
+
+
+def weighted(a, weight, bins, **options):
+    found, edges = np.histogram(a, bins, weights=weight, **options)
+    return found.astype(a.dtype), edges.astype(a.dtype)
+
+
+HISTOGRAM = dict(
+    dtypes=FLOATS[:2],
+    bad={d: "not implemented" for d in INTS},
+    atol={"float32": 1e-6, "float64": 1e-13},
+    **{**KW, "ulp": 4},
+)
+op(
+    "histogram",
+    ref=lambda a, bins=100, **o: weighted(a, None, bins, **o),
+    samples=[x(40), x(5, 6)],
+    options=[
+        dict(bins=7),
+        dict(bins=4, range=(-1.0, 2.0)),
+        dict(bins=4, range=(-1.0, 2.0), density=True),
+    ],
+    refuses=[
+        (x(3), dict(bins=0), "bins must be > 0"),
+        (x(3), dict(bins=3, range=(2.0, 1.0)), "max must be larger than min"),
+        (x(3), dict(bins=3, range=(2.0,)), "two numbers"),
+    ],
+    **HISTOGRAM,
+)
+op(
+    "histogram_between",
+    ref=lambda a, bins, weight, **o: weighted(a, weight, bins, **o),
+    arrange=lambda f, a, bins, weight, **o: f(a, bins, weight=weight, **o),
+    samples=[
+        (x(40), x(4, values=(-1.0, -0.5, 1.0, 2.0)), positive(40)),
+        (x(5, 6), x(2, values=(-1.0, 2.0)), positive(5, 6)),
+    ],
+    options=[dict(density=True)],
+    refuses=[
+        ((x(3), x(2, 2), x(3)), {}, "one dimension, but got 2"),
+        ((x(3), x(0), x(3)), {}, "should not be empty"),
+        ((x(3), x(2), x(2)), {}, "one number per sample"),
+    ],
+    **HISTOGRAM,
+)

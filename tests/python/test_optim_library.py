@@ -1,5 +1,5 @@
-"""The library's optimizers and rules, as C and Rust have them, beside Python's classes, which step by
-the same rules, and Adafactor and Muon beside their algorithms in NumPy's float64."""
+"""The library's optimizers and rules, as C and Rust have them, beside Python's classes, which step
+by the same rules, and Adafactor and Muon beside their algorithms in NumPy's float64."""
 
 import json
 import pathlib

@@ -16,7 +16,6 @@ _LAZY = {
     "_dlpack": "__dlpack__=export",
     "_exchange": "__copy__=shallow_copy __deepcopy__=deep_copy __reduce_ex__=reduced "
     "numpy=to_numpy tolist=to_list",
-    "_sampled": "histogram",
     "_storage": "storage=TypedStorage untyped_storage=UntypedStorage",
     "_unique": "unique unique_consecutive",
     "autograd.graph": "grad_fn=node_of register_hook register_post_accumulate_grad_hook",

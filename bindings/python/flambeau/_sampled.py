@@ -5,7 +5,6 @@ from ._factory import tensor
 from ._gen import ops
 from ._tensor import Tensor
 
-_HISTOGRAM = _result("histogram", ("hist", "bin_edges"))
 _HISTOGRAMDD = _result("histogramdd", ("hist", "bin_edges"))
 _range = range  # where an argument has the name
 
@@ -94,62 +93,15 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     return tuple(_slope(input, d, s, edge_order) for d, s in zip(dims, every))
 
 
-def _check_samples(input, weight, shape):
-    if not input.is_floating_point():
-        raise NotImplementedError(
-            f"histogram: not implemented for {input.dtype}; convert the input to a floating-point "
-            "dtype"
-        )
-    if weight is not None and weight.shape != shape:
-        raise RuntimeError(
-            f"histogram: weight should have one number per sample, shape {tuple(shape)}, but got "
-            f"{tuple(weight.shape)}"
-        )
-
-
-def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
-    """How many elements, or how much of `weight`, falls between edges: `bins` even ones over
-    `range` (default: from the least to the greatest element), or those given."""
-    _check_samples(input, weight, input.shape)
-    values = input.reshape(-1)
-    if isinstance(bins, Tensor):
-        edges = bins
-        if edges.dim() != 1:
-            raise RuntimeError(
-                f"torch.histogram(): bins tensor should have one dimension, but got {edges.dim()}"
-            )
-    else:
-        if bins < 1:
-            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins}")
-        low, high = map(float, range) if range is not None else (0.0, 0.0)
-        if range is None and values.numel():
-            low, high = values.min().item(), values.max().item()
-        if low > high or not (abs(low) < float("inf") and abs(high) < float("inf")):
-            raise RuntimeError(
-                f"torch.histogram(): max must be larger than min, got [{low}, {high}]"
-            )
-        if low == high:
-            low, high = (low, high + 1) if range is not None else (low - 0.5, high + 0.5)
-        linspace = ops.TORCH["linspace"]
-        edges = linspace(low, high, bins + 1, dtype=input.dtype, device=input.device)
-    count = edges.numel() - 1
-    inside = (values >= edges[0]) & (values <= edges[-1])
-    place = ops.TORCH["searchsorted"](edges, values.contiguous(), right=True) - 1
-    place = place.clamp(0, count - 1)  # the last edge belongs to the last bin
-    each = values.new_ones(values.shape) if weight is None else weight.reshape(-1)
-    found = values.new_zeros((count,)).index_add(0, place[inside], each.to(input.dtype)[inside])
-    if density:
-        found = found / found.sum() / edges.diff()
-    if out is not None:
-        return _HISTOGRAM(*(o.resize_(t.shape).copy_(t) for o, t in zip(out, (found, edges))))
-    return _HISTOGRAM(found, edges)
-
-
 def histogramdd(input, bins, *, range=None, weight=None, density=False):
     """`histogram` of points in several dimensions, the last dimension of `input`: counts of boxes,
     and the edges along each dimension."""
-    _check_samples(input, weight, input.shape[:-1])
-    n = input.shape[-1]
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise RuntimeError(
+            "histogram: weight should have one number per sample, shape "
+            f"{tuple(input.shape[:-1])}, but got {tuple(weight.shape)}"
+        )
+    n, histogram = input.shape[-1], ops.TORCH["histogram"]
     points = input.reshape(-1, n)
     every = [bins] * n if isinstance(bins, int) else list(bins)
     if len(every) != n:

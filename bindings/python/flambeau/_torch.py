@@ -58,12 +58,9 @@ _LAZY = {
     "set_warn_always",
     "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
     "_dlpack": "from_dlpack",
-    "_lowrank": "pca_lowrank svd_lowrank",
-    "_sampled": "gradient histogram histogramdd unravel_index",
-    "_segment_reduce": "segment_reduce",
+    "_sampled": "gradient histogramdd unravel_index",
     "_storage": "TypedStorage UntypedStorage from_file",
     "_unique": "unique unique_consecutive",
-    "_windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "random": "Generator default_generator get_rng_state initial_seed manual_seed normal randint "
     "randint_like seed set_rng_state",
 }

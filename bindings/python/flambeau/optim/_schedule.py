@@ -1,8 +1,8 @@
 """What all learning-rate schedules share: epochs, the groups' initial rates, state dicts.
 
 A schedule gives the next rates from the present ones (`get_lr`, chained) or from the initial ones
-(`_get_closed_form_lr`), by the library's formulas; `step` writes them into the groups. Attributes are those of PyTorch, so
-that state dicts go both ways."""
+(`_get_closed_form_lr`), by the library's formulas; `step` writes them into the groups. Attributes
+are those of PyTorch, so that state dicts go both ways."""
 
 import types
 import warnings
