@@ -12,6 +12,7 @@ import random
 import struct
 
 import values
+import working
 from record import Record, Signature, Slot
 from values import NULL, Value
 
@@ -99,11 +100,12 @@ class Engine:
         unknown = set(chosen) - {s.name for s in (*slots, *fields)}
         if unknown:
             raise TypeError(f"{name} has no parameter {', '.join(unknown)}")
-        return self.run(name, *self.arguments(slots, chosen))
+        given = self.values(slots, chosen)  # which hold the memory that arguments point to
+        return self.run(name, *(a for v in given for a in v.arguments))
 
-    def arguments(self, slots: list[Slot], chosen: dict[str, Value]) -> list:
+    def values(self, slots: list[Slot], chosen: dict[str, Value]) -> list[Value]:
         rng = random.Random(0)
-        passed = []
+        given = []
         for s in slots:
             if s.name in chosen:
                 value = chosen[s.name]
@@ -113,8 +115,8 @@ class Engine:
                 value = NULL
             else:
                 value = values.plain(s, self.record, rng, first=True)
-            passed += value.arguments
-        return passed
+            given.append(value)
+        return given
 
     def check_device(self) -> None:
         """The pending error has the code of what the kernel found; its text says what it cost."""
@@ -166,6 +168,8 @@ class Engine:
         """A new object of that kind by the first constructor that works; NULL where none does."""
         if kind == "flam_tensor":
             return self.tensor("FLAM_F32", (4, 4))
+        if kind in working.HANDLES:
+            return working.HANDLES[kind](working.Maker(self))
         if kind not in self.recipes:
             self.recipes[kind] = None  # what needs one of its own kind does not get one
             makers = sorted(self.makers.get(kind, []), key=lambda f: len(f.slots))
@@ -226,6 +230,18 @@ class Engine:
 
     def attempt(self, f: Signature, number: int) -> dict[str, Value]:
         """The arguments of a call that may work: the first attempts are the likeliest."""
+        found = self.by_chance(f, number)
+        if number == 0:
+            fitting = working.arguments(self, f)
+            found |= {s.name: fitting[s.name] for s in f.slots if s.name in fitting}
+            for o in f.slots:
+                inside = {s.name: fitting[s.name] for s in self.fields(o) if s.name in fitting}
+                if inside:
+                    found[o.name] = self.options(o, inside)
+            self.run("flam_error_clear") if f.base != "flam_error_take" else None
+        return found
+
+    def by_chance(self, f: Signature, number: int) -> dict[str, Value]:
         rng = random.Random(f"{f.name} {number}")
         shape = SHAPES[number % len(SHAPES)]
         whole_from = (9, 1, 2, 0)[number // len(SHAPES) % 4]  # operands from here on are integers

@@ -53,6 +53,7 @@ class Signature:
     header: str
     result: dict
     slots: list[Slot]
+    base: str = ""  # the function whose form this is, else itself
 
     @property
     def releases(self) -> bool:
@@ -143,9 +144,8 @@ def signature(text: str, row: dict, raw: dict) -> Signature:
         p["nullable"] |= "options_type" in row and p["name"] == "options"
     returns = row["returns"]
     nullable = returns.get("nullable", returns.get("optional", False))
-    return Signature(
-        name, row["header"], {**returns, "type": result, "nullable": nullable}, slots(params, raw)
-    )
+    told = {**returns, "type": result, "nullable": nullable}
+    return Signature(name, row["header"], told, slots(params, raw), row.get("function", name))
 
 
 def forms(rows: dict[str, dict]) -> list[tuple[str, dict]]:

@@ -18,6 +18,7 @@ import sys
 
 import record
 import values
+import working
 from engine import DeviceLost, Engine
 from record import Signature, Slot
 from values import Value
@@ -41,6 +42,7 @@ class Worker:
         with open(journal, "r+b") as f:
             self.journal = mmap.mmap(f.fileno(), 0)
         self.engine.tensor("FLAM_F32", (4, 4))
+        working.on_a_stream(working.Maker(self.engine))  # reserves the simulated devices' memory
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
