@@ -1,6 +1,10 @@
 /* Code of the program inside the engine: every kind of callback makes temporaries, opens scopes,
  * switches modes and leaves all of it so. The caller sees nothing of it, the temporaries are gone,
  * the results survive, and what a callback keeps is its own, whichever thread ran it. */
+#define _POSIX_C_SOURCE 200809L
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "live.h"
 #include "pairs.h"
 
@@ -306,6 +310,26 @@ static void test_the_callers_scopes_stay(void) {
   flam_module_release(m);
 }
 
+static flam_status end_the_process(void *user, flam_tensor *const *inputs, size_t n_inputs,
+                                   flam_tensor **out) {
+  (void)user, (void)n_inputs, (void)out;
+  CHECK(flam_frame_push() != 0 && flam_neg(inputs[0]) != NULL);
+  exit(0); /* closes the frames of this thread; the callback's own is on its stack */
+}
+
+static void test_a_callback_may_end_the_process(void) {
+  flam_module_vtable table = {sizeof(flam_module_vtable), NULL, end_the_process, NULL};
+  const pid_t child = fork();
+  int status = 0;
+  CHECK(child >= 0);
+  if (child == 0) {
+    flam_frame_push();
+    flam_module_call(flam_module_new("Last", &table), vector(1, 2));
+    _exit(1);
+  }
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 /* ---- other languages, whose objects release their handles */
 
 static flam_tensor *object;
@@ -353,5 +377,6 @@ int main(void) {
     CHECK(flam_leak_report()[0] == '\0');
   }
   test_handles_that_belong_to_objects();
+  test_a_callback_may_end_the_process();
   return 0;
 }
