@@ -152,16 +152,14 @@ class Maker:
     def factored(self) -> list[Value]:
         return self.outs("linalg_lu_factor", "out_LU", "out_pivots", A=self.f32(4, 4))
 
-    def update(self, step) -> dict[str, Value]:
-        """Of a step over the caller's lists: states in the shape of the parameters, counts 0-d."""
-        found = {"params": values.handles([self.f32(4, 4)])}
-        found["grads"] = values.handles([self.f32(4, 4)])
-        single = ("steps", "etas", "mus", "mu_products")
-        for s in (field for o in step.slots for field in self.engine.fields(o)):
-            if s.family == "list" and s.bare == "flam_tensor" and not s.name.startswith("max_"):
-                shape = () if s.name in single else (4, 4)
-                found[s.name] = values.handles([self.f32(*shape)])
-        return found
+    def rule(self, name: str) -> dict[str, Value]:
+        """A rule of an optimizer with all its values 0: it keeps the least state there is."""
+        number = self.engine.record.constants[f"FLAM_RULE_{name}"]
+        count = self.engine.run("flam_rule_value_count", number)
+        return {
+            "rule": self.number(number, ctypes.c_int32),
+            "values": values.array("double", [0.0] * count),
+        }
 
 
 # What makes an object of a kind that no constructor gives without more.
@@ -253,7 +251,7 @@ def on_a_stream(m: Maker) -> dict[str, Value]:
     return {"tensor": m.made("zeros", **size, **device), "stream": m.stream()}
 
 
-def rule(m: Maker) -> Value:
+def scatter(m: Maker) -> Value:
     return m.number(m.engine.record.constants["FLAM_SCATTER_PROD"], ctypes.c_int32)
 
 
@@ -297,7 +295,7 @@ CALLS = {
     "gru_cell": lambda m: m.cells(3) | {"hx": m.f32(2, 4)},
     "index_copy": lambda m: rows(m) | {"source": m.f32(4, 4)},
     "index_fill": lambda m: rows(m) | {"value": m.f32()},
-    "index_reduce": lambda m: rows(m) | {"source": m.f32(4, 4), "reduce": rule(m)},
+    "index_reduce": lambda m: rows(m) | {"source": m.f32(4, 4), "reduce": scatter(m)},
     "interpolate": lambda m: {
         "input": m.f32(1, 1, 4, 4),
         "size": values.array("int64_t", [8, 8]),
@@ -330,6 +328,9 @@ CALLS = {
     "quantile": lambda m: {"input": m.f32(4, 4), "q": m.share(2)},
     "rnn_relu": lambda m: m.sequence(1) | {"hx": m.f32(1, 2, 4)},
     "rnn_tanh": lambda m: m.sequence(1) | {"hx": m.f32(1, 2, 4)},
+    "rule_state_new": lambda m: m.rule("ADAM") | {"index": m.number(0), "param": m.f32(4, 4)},
+    "rule_step": lambda m: m.rule("SGD")
+    | {n: values.handles([m.f32(4)]) for n in ("params", "grads")},
     "scheduler_append": Maker.chain,
     "scheduler_load_state_dict": rescheduled,
     "scheduler_step_metric": lambda m: {"scheduler": m.schedule("reduce_lr_on_plateau")},
@@ -354,6 +355,4 @@ def arguments(engine, f) -> dict[str, Value]:
     """What a working call of this function needs, by name of parameter or option."""
     maker = Maker(engine)
     recipe = CALLS.get((f.base or f.name).removeprefix("flam_"))
-    if recipe:
-        return recipe(maker)
-    return maker.update(f) if f.header == "optim_step.h" and f.name.endswith("_step") else {}
+    return recipe(maker) if recipe else {}
