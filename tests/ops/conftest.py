@@ -23,3 +23,11 @@ def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--device")
         metafunc.parametrize("device", [{"cpu": "cpu", "cuda": "cuda:0"}.get(chosen, "sim:0")])
+
+
+def pytest_collection_modifyitems(config, items):
+    """What runs on the cpu whatever the device is run with that of the cpu, once."""
+    if config.getoption("--device") != "cpu":
+        once = [item for item in items if "device" not in item.fixturenames]
+        items[:] = [item for item in items if "device" in item.fixturenames]
+        config.hook.pytest_deselected(items=once)
