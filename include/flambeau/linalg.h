@@ -284,7 +284,7 @@ FLAM_API FLAM_BLOCKS flam_status flam_linalg_svd(
 typedef struct flam_svd_lowrank_options {
   size_t struct_size; /**< sizeof(flam_svd_lowrank_options) */
   int64_t q FLAM_DEFAULT(6); /**< how many singular values; default 6 */
-  int64_t niter FLAM_DEFAULT(2); /**< rounds of power iteration; default 2 */
+  int64_t niter FLAM_DEFAULT(2); /**< rounds of power iteration, 1000 at most; default 2 */
   /** what is taken off `A`, in a shape that broadcasts to its; default none */
   const flam_tensor *M FLAM_DEFAULT(NULL);
 } flam_svd_lowrank_options;
@@ -312,7 +312,7 @@ typedef struct flam_pca_lowrank_options {
   /** how many components; default: the least of 6, m and n */
   const int64_t *q FLAM_DEFAULT(NULL);
   flam_bool center FLAM_DEFAULT(1); /**< whether the rows' mean is taken off; default true */
-  int64_t niter FLAM_DEFAULT(2); /**< rounds of power iteration; default 2 */
+  int64_t niter FLAM_DEFAULT(2); /**< rounds of power iteration, 1000 at most; default 2 */
 } flam_pca_lowrank_options;
 
 /** Principal components of rows: `flam_svd_lowrank` of a matrix without the mean of its rows.

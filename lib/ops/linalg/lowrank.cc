@@ -9,6 +9,8 @@ namespace flambeau::ops {
 
 namespace {
 
+constexpr int64_t kMostRounds = 1000;  // a basis does not get better by more
+
 Tensor turned(const Tensor& x) { return x ? mt(x) : x; }
 
 Tensor less_mean(const Tensor& a, const Tensor& mean, const Tensor& x) {
@@ -42,8 +44,8 @@ void check_numbers(const char* op, const Tensor& a, int64_t q, int64_t niter) {
   check_matrix(op, "A", a);
   check_floating_matrix(op, a);
   check(q >= 0, Code::invalid_argument, op, "(): q(=", q, ") must be non-negative integer");
-  check(niter >= 0, Code::invalid_argument, op, "(): niter(=", niter,
-        ") must be non-negative integer");
+  check(niter >= 0 && niter <= kMostRounds, Code::invalid_argument, op, "(): niter(=", niter,
+        ") must be non-negative integer, ", kMostRounds, " at most");
 }
 
 }  // namespace
