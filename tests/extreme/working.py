@@ -334,6 +334,7 @@ CALLS = {
     "scheduler_append": Maker.chain,
     "scheduler_load_state_dict": rescheduled,
     "scheduler_step_metric": lambda m: {"scheduler": m.schedule("reduce_lr_on_plateau")},
+    "segment_reduce": lambda m: {"data": m.f32(4, 4), "lengths": m.ones(4)},
     "state_get": lambda m: {"state": m.state(), "name": m.text("weight")},
     "state_tensor": lambda m: {"state": m.state(), "index": m.number(0)},
     "tensor_base": lambda m: {"tensor": m.made("unsqueeze", input=m.f32(4), dim=m.number(0))},
