@@ -13,6 +13,7 @@ import re
 import tempfile
 
 import cffi
+from model import RESERVED
 from python_model import Api
 
 KEEP_GIL = """
@@ -42,7 +43,8 @@ def flat(f, structs):
     stack, under the function's own name."""
     name, result = f["name"], f["result"]["type"]
     arguments = ", ".join(named_pointer(p["type"], p["name"]) for p in f["params"])
-    fields = ", ".join(m["name"] for m in structs[f["options"]]["fields"][1:])
+    listed = [m["name"] for m in structs[f["options"]]["fields"][1:]]
+    fields = ", ".join("0" if name == RESERVED else name for name in listed)
     passed = ", ".join("&options" if p["name"] == "options" else p["name"] for p in f["c_params"])
     return (
         f"static {result} {name}_flat({arguments}) {{\n"

@@ -6,7 +6,7 @@ import pathlib
 import textwrap
 
 import forms
-from model import Api, Function
+from model import RESERVED, Api, Function
 
 _GUARD = """#ifndef {guard}
 #define {guard}
@@ -28,6 +28,10 @@ def initializer_name(struct: dict) -> str:
     return f"{struct['name'].upper()}_INIT"
 
 
+def has_reserved(struct: dict) -> bool:
+    return struct["fields"][-1]["name"] == RESERVED
+
+
 def _initializer(struct: dict) -> str:
     """The defaults of a struct of options, as a macro and as a function: part of the program, so
     that they set up the struct that its headers know, whatever the library's."""
@@ -36,6 +40,7 @@ def _initializer(struct: dict) -> str:
     for p in struct["params"]:
         listed = p.kind in ("ints", "doubles", "bytes", "tensors", "strings")
         values.append("NULL" if listed else "0" if p.count_of else p.default)
+    values += ["0"] * has_reserved(struct)
     text = "{" + ", ".join(values) + "}"
     lines = textwrap.wrap(text, 94, subsequent_indent=" ", break_long_words=False)
     macro = " \\\n".join([f"#define {initializer_name(struct)}", *("  " + x for x in lines)])
@@ -136,7 +141,7 @@ def _unloaded(api: Api) -> str:
     kinds = {"handle": "H", "borrowed": "H", "status": "S", "string": "T"}
     entries = []
     for f in api.functions:
-        status = f.result["kind"] == "value" and "`flam_status`" in f.doc["returns"]
+        status = f.result["type"] == "flam_status"
         number = "D" if f.result["type"] == "double" else "S" if status else "N"
         entries.append(f"FLAM_{kinds.get(f.result['kind'], number)}_")
     return " \\\n".join(

@@ -144,6 +144,8 @@ class Method:
         for p in (p for p in self.f.params if p.option):
             name, value = identifier(p.name), values[p.name]
             fields += f"{name}, " if name == value else f"{name}: {value}, "
+        if self.rust.reserved(self.f.options):
+            fields += "reserved: 0, "
         size = f"struct_size: std::mem::size_of::<{struct}>()"
         return f"let c_options = {struct} {{ {size}, {fields.rstrip(', ')} }};"
 

@@ -223,11 +223,22 @@ def _options(api: Api) -> str:
         for s in api.structs
         if s["params"]
     )
+    ends = "\n".join(_ends(s) for s in api.structs if s["params"])
     return (
         cpp.BANNER
-        + '#pragma once\n#include "capi/options.h"\n#include "flambeau/flambeau.h"\n\n'
-        + f"namespace flambeau::capi {{\n\n{rows}\n\n}}  // namespace flambeau::capi\n"
+        + "#pragma once\n#include <cstddef>\n\n"
+        + '#include "capi/options.h"\n#include "flambeau/flambeau.h"\n\n'
+        + f"namespace flambeau::capi {{\n\n{rows}\n\n{ends}\n\n}}  // namespace flambeau::capi\n"
     )
+
+
+def _ends(struct: dict) -> str:
+    """Where the fields of a struct end: the sizes that it may have had in older headers."""
+    name = struct["name"]
+    ends = ", ".join(
+        f"offsetof({name}, {f['name']}) + sizeof({name}::{f['name']})" for f in struct["fields"]
+    )
+    return f"template <> inline constexpr size_t kEnds<{name}>[] = {{{ends}}};"
 
 
 def emit(api: Api) -> dict[str, str]:

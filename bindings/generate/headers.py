@@ -13,6 +13,7 @@ import forms
 import lint
 from model import (
     LISTS,
+    RESERVED,
     SCALARS,
     Api,
     Function,
@@ -160,6 +161,8 @@ class Reader:
                     f"{f.name}: declared{form}, and also in {first.header}:{first.line}",
                 )
         for f in functions:
+            for text in lint.switch(f, seen):
+                self._fault(folder / f.header, f.line, f"{f.name}: {text}")
             handle = pointee(f.result["type"])
             if (
                 f.result["kind"] == "handle"
@@ -348,7 +351,7 @@ class Reader:
 
     def _options(self, name: str) -> list[Param]:
         """The fields of a struct of options; a pointer may be NULL where that is its default."""
-        params = self._params(self.fields[name])[1:]
+        params = [p for p in self._params(self.fields[name])[1:] if p.name != RESERVED]
         for p in params:
             p.nullable = p.default == "NULL"
         return params
@@ -395,7 +398,7 @@ class Reader:
         type_name = _spelling(c.result_type)
         bare = pointee(type_name)
         if type_name == "flam_status":
-            kind = "status"
+            kind = "value" if "value" in notes else "status"
         elif type_name == "void":
             kind = "void"
         elif bare == "char":
@@ -433,6 +436,7 @@ def _layout(record, fields) -> dict:
     """Where a 64-bit compiler puts the fields: what bindings in other languages have to match."""
     return {
         "size": record.get_size(),
+        "end": record.get_offset(fields[-1].spelling) // 8 + fields[-1].type.get_size(),
         "align": record.get_align(),
         "offsets": {f.spelling: record.get_offset(f.spelling) // 8 for f in fields},
     }

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from model import LISTS, SCALARS, Function, Param, pointee
+from model import LISTS, RESERVED, SCALARS, Function, Param, pointee
 
 _KEYWORDS = set(
     """alignas alignof and asm auto bitand bitor bool break case catch char class compl concept
@@ -17,7 +17,7 @@ _KEYWORDS = set(
     union unsigned using virtual void volatile while xor""".split()
 )
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
-_NOTES = set("since blocks borrowed torch inplace out nullable autocast extends".split())
+_NOTES = set("since blocks borrowed torch inplace out nullable autocast extends value".split())
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
 _MARKS = set("nullable nullable_entries default variadic keyword consumes after number".split())
 _MOST = 8  # arguments of a function
@@ -65,7 +65,8 @@ def _arguments(f: Function) -> Iterator[str]:
         and p.kind in _OPTIONAL
         and (p.kind != "pointer" or p.name != "user")
     ]
-    if len(loose) > (0 if held else 1):
+    target = any(p.default is not None and p.kind in ("dtype", "device") for p in f.c_params)
+    if len(loose) > (0 if held or target else 1):
         yield (
             f"the options {', '.join(loose)} stand in a struct, `const flam_<x>_options *options`, "
             "after everything else"
@@ -76,6 +77,22 @@ def _arguments(f: Function) -> Iterator[str]:
     for before, behind in zip(f.c_params, f.c_params[1:]):
         if (before.name, behind.name) == ("device", "dtype"):
             yield "`dtype` stands before `device`, as everywhere"
+
+
+def switch(f: Function, functions: dict[str, Function]) -> Iterator[str]:
+    """What is on or off, of a thread or of all: flam_set_x_enabled(bool), flam_x_enabled()."""
+    *where, last = f.params or [None]
+    value = last and last.kind == "bool" and all(p.kind == "enum" for p in where)
+    if not value or f.namespace != "capi" or f.result["kind"] not in ("void", "status"):
+        return
+    m = re.fullmatch(r"flam_set_(\w+)_enabled", f.name)
+    if not m:
+        yield "a switch is called flam_set_<x>_enabled"
+        return
+    read = functions.get(f"flam_{m[1]}_enabled")
+    kinds = [p.type for p in where]
+    if not read or read.result["type"] != "flam_bool" or [p.type for p in read.params] != kinds:
+        yield f"a switch can be read: `flam_bool flam_{m[1]}_enabled({', '.join(kinds) or 'void'})`"
 
 
 def _name(f: Function) -> Iterator[str]:
@@ -303,7 +320,17 @@ def struct(s: dict, enums: dict[str, dict], used: set[str | None]) -> Iterator[s
         yield "the first field must be `size_t struct_size`: it lets the struct grow"
     if not s["doc"]:
         yield "no doc comment"
+    if padding := s["layout"]["size"] - s["layout"]["end"]:
+        yield (
+            f"ends in {padding} bytes of padding, in which a later field could not be told from "
+            f"garbage: end it with `int32_t {RESERVED}; /**< 0 */`"
+        )
     names = {f["name"] for f in s["fields"]}
+    if RESERVED in names and (s["fields"][-1]["name"], s["fields"][-1]["type"]) != (
+        RESERVED,
+        "int32_t",
+    ):
+        yield f"`{RESERVED}` is the last field, an int32_t"
     if s["callbacks"]:
         for name in ("user", "drop"):
             if name not in names:

@@ -29,6 +29,9 @@ LISTS = {
 }
 
 
+RESERVED = "reserved"  # the field that fills a struct to its end; 0, and no option
+
+
 @dataclasses.dataclass
 class Param:
     name: str

@@ -13,7 +13,7 @@ import re
 
 import forms
 from emit_rust_ffi import identifier, rust_type
-from model import Api, Function, Param, pointee
+from model import RESERVED, Api, Function, Param, pointee
 
 # Type names that differ from the handle's: `Module` is the trait that programs implement.
 _TYPE_NAMES = {"flam_module": "Layer"}
@@ -95,6 +95,11 @@ class RustApi:
         }
         self.places = {f.name: self._place(f) for f in api.functions}
         self.values = {v["name"]: (e["name"], v["value"]) for e in api.enums for v in e["values"]}
+
+    def reserved(self, struct: str) -> bool:
+        """Whether a struct of options ends with a field that is 0."""
+        fields = next(s["fields"] for s in self.api.structs if s["name"] == struct)
+        return fields[-1]["name"] == RESERVED
 
     def header_of(self, handle: str) -> str | None:
         """Where a handle's release is declared."""

@@ -6,7 +6,7 @@ import pathlib
 import re
 
 from emit_rust_ffi import HEADER, identifier, rust_type
-from model import Function
+from model import RESERVED, Function
 from rust_docs import comment, markdown
 from rust_model import SHARED, RustApi, type_name, variant, words
 
@@ -190,6 +190,9 @@ def structs(rust: RustApi) -> str:
     for s in filled_by_c(rust):
         fields, builders, read, write = "", "", [], []
         for f in s["fields"][1:]:  # struct_size is first
+            if f["name"] == RESERVED:
+                write.append(f"{RESERVED}: 0")
+                continue
             name, truth = identifier(f["name"]), f["type"] == "flam_bool"
             doc = comment(markdown(rust, f["doc"] or f["name"]), "    ")
             kind = "bool" if truth else rust_type(f["type"])

@@ -103,7 +103,7 @@ static flam_module *new_model(const flam_tensor *vocabulary, flam_device device)
                         flam_nn_recurrent(FLAM_RECURRENT_LSTM, FEATURES, HIDDEN, &lstm));
   flam_module_set_child(model, "head", flam_nn_linear(HIDDEN, words, NULL));
   flam_module_set_buffer(model, "vocabulary", flam_to(vocabulary, FLAM_U8, 0, NULL), 1);
-  flam_module_to(model, FLAM_DTYPE_NONE, device, 0);
+  flam_module_to(model, FLAM_DTYPE_NONE, device, NULL);
   check();
   return model;
 }

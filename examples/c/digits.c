@@ -374,7 +374,7 @@ static void run(const options *o) {
   flam_module *model = o->conv ? conv() : mlp();
   double begun;
   score s;
-  flam_module_to(model, FLAM_DTYPE_NONE, device, 0);
+  flam_module_to(model, FLAM_DTYPE_NONE, device, NULL);
   check();
   printf("model    %s, %ld parameters\n", o->conv ? "conv" : "mlp", (long)flam_module_numel(model));
   printf("data     %ld images to learn from, %ld held out\n\n",

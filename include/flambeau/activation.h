@@ -263,6 +263,7 @@ typedef struct flam_rrelu_options {
   double lower FLAM_DEFAULT(0.125); /**< least slope; default 1/8 */
   double upper FLAM_DEFAULT(0.3333333333333333); /**< greatest slope; default 1/3 */
   flam_bool training FLAM_DEFAULT(0); /**< whether slopes are drawn; default false */
+  int32_t reserved; /**< 0 */
 } flam_rrelu_options;
 
 /** `x` where it is positive, else `a * x`, a drawn from [lower, upper] for each element in training

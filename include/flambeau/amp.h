@@ -25,12 +25,13 @@ typedef struct flam_grad_scaler flam_grad_scaler;
 typedef struct flam_autocast_push_options {
   size_t struct_size; /**< sizeof(flam_autocast_push_options) */
   /** of the operations that gain by it: f16, bf16 or f32; default: bf16 on the cpu, f16 on GPUs,
-   *  or what `flam_autocast_set` chose */
+   *  or what `flam_set_autocast_dtype` chose */
   flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
   flam_bool enabled FLAM_DEFAULT(1); /**< whether autocast is on inside; default true */
   /** whether a parameter that is used again keeps its cast until the outermost scope closes;
    *  default true */
   flam_bool cache_enabled FLAM_DEFAULT(1);
+  int32_t reserved; /**< 0 */
 } flam_autocast_push_options;
 
 /** Opens a scope in which operations on a kind of device choose their dtype.
@@ -47,13 +48,20 @@ FLAM_API flam_status flam_autocast_push(
  *
  * - `device_type`: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`.
  * - `enabled`: whether it is on.
- * - `dtype`: of the operations that gain by it; default: as it is.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another kind of device.
+ */
+FLAM_API flam_status flam_set_autocast_enabled(flam_device_type device_type, flam_bool enabled);
+
+/** Sets the dtype of autocast of a kind of device on this thread, until the scope around it is
+ * popped.
+ *
+ * - `device_type`: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`.
+ * - `dtype`: of the operations that gain by it: f16, bf16 or f32.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another kind of device; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API flam_status flam_autocast_set(
-    flam_device_type device_type, flam_bool enabled,
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API flam_status flam_set_autocast_dtype(flam_device_type device_type, flam_dtype dtype);
 
 /** Whether autocast of a kind of device is on in this thread.
  *
@@ -79,7 +87,7 @@ FLAM_API flam_bool flam_autocast_cache_enabled(void);
  *
  * - `enabled`: whether casts are kept.
  */
-FLAM_API void flam_autocast_set_cache_enabled(flam_bool enabled);
+FLAM_API void flam_set_autocast_cache_enabled(flam_bool enabled);
 
 /** Drops the casts that this thread keeps. */
 FLAM_API void flam_autocast_clear_cache(void);
@@ -98,6 +106,7 @@ typedef struct flam_grad_scaler_options {
   int64_t growth_interval FLAM_DEFAULT(2000); /**< steps; default 2000 */
   /** false: losses stay as they are, and a step is the optimizer's; default true */
   flam_bool enabled FLAM_DEFAULT(1);
+  int32_t reserved; /**< 0 */
 } flam_grad_scaler_options;
 
 /** A scale for losses. Its cells are made on the device of the first loss.

@@ -56,6 +56,7 @@ typedef struct flam_combinations_options {
   int64_t r FLAM_DEFAULT(2); /**< how many elements, in [0, 64]; default 2 */
   /** whether an element may be chosen again; default false */
   flam_bool with_replacement FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_combinations_options;
 
 /** All choices of `r` elements of a vector, in order.

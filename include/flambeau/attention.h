@@ -18,6 +18,7 @@ typedef struct flam_scaled_dot_product_attention_options {
   const double *scale FLAM_DEFAULT(NULL); /**< of the scores; default 1 / sqrt(e) */
   /** whether heads of `key` and `value` serve several of `query`; default false */
   flam_bool enable_gqa FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_scaled_dot_product_attention_options;
 
 /** `softmax(query key^T scale + mask) value`.
@@ -39,9 +40,9 @@ FLAM_API flam_tensor *flam_scaled_dot_product_attention(
     FLAM_NULLABLE const flam_tensor *attn_mask FLAM_DEFAULT(NULL),
     const flam_scaled_dot_product_attention_options *options);
 
-/** Options of `flam_multi_head_attention` and `flam_multi_head_attention_weights`. */
-typedef struct flam_multi_head_attention_options {
-  size_t struct_size; /**< sizeof(flam_multi_head_attention_options) */
+/** Options of `flam_multihead_attention` and `flam_multihead_attention_weights`. */
+typedef struct flam_multihead_attention_options {
+  size_t struct_size; /**< sizeof(flam_multihead_attention_options) */
   /** [3 e, e], the three projections; default none: they are separate */
   const flam_tensor *in_proj_weight FLAM_DEFAULT(NULL);
   const flam_tensor *in_proj_bias FLAM_DEFAULT(NULL); /**< [3 e]; default none */
@@ -63,7 +64,8 @@ typedef struct flam_multi_head_attention_options {
   flam_bool add_zero_attn FLAM_DEFAULT(0);
   /** that `attn_mask` hides later keys; without it, hides them itself; default false */
   flam_bool is_causal FLAM_DEFAULT(0);
-} flam_multi_head_attention_options;
+  int32_t reserved; /**< 0 */
+} flam_multihead_attention_options;
 
 /** Attention of several heads, with the projections before and after.
  *
@@ -76,9 +78,9 @@ typedef struct flam_multi_head_attention_options {
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Vaswani et al., 2017, arXiv 1706.03762.
  */
-FLAM_API flam_tensor *flam_multi_head_attention(
+FLAM_API flam_tensor *flam_multihead_attention(
     const flam_tensor *query, const flam_tensor *key, const flam_tensor *value, int64_t num_heads,
-    const flam_multi_head_attention_options *options);
+    const flam_multihead_attention_options *options);
 
 /** Attention of several heads, and its weights.
  *
@@ -92,10 +94,10 @@ FLAM_API flam_tensor *flam_multi_head_attention(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API flam_status flam_multi_head_attention_weights(
+FLAM_API flam_status flam_multihead_attention_weights(
     const flam_tensor *query, const flam_tensor *key, const flam_tensor *value, int64_t num_heads,
     flam_tensor **out_output, flam_tensor **out_weights,
-    const flam_multi_head_attention_options *options);
+    const flam_multihead_attention_options *options);
 
 #ifdef __cplusplus
 }

@@ -101,6 +101,7 @@ typedef struct flam_grad_options {
   /** whether an input that `outputs` do not depend on gives a missing entry instead of an error;
    *  default false */
   flam_bool allow_unused FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_grad_options;
 
 /** Computes gradients of `outputs` with respect to `inputs` and accumulates nothing.
@@ -121,11 +122,11 @@ FLAM_API FLAM_BLOCKS flam_tensor_list *flam_grad(
  *
  * - `enabled`: whether to look; not at the start.
  */
-FLAM_API void flam_set_detect_anomaly(flam_bool enabled);
+FLAM_API void flam_set_detect_anomaly_enabled(flam_bool enabled);
 
 /** Whether backward passes look for NaN.
  *
- * - returns: what `flam_set_detect_anomaly` set last; false at the start.
+ * - returns: what `flam_set_detect_anomaly_enabled` set last; false at the start.
  */
 FLAM_API flam_bool flam_detect_anomaly_enabled(void);
 

@@ -90,6 +90,7 @@ typedef struct flam_nn_rms_norm_options {
   /** of the parameters; default: the default dtype */
   flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
   flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+  int32_t reserved; /**< 0 */
 } flam_nn_rms_norm_options;
 
 /** Root mean square normalisation over the last dimensions, with the parameter `weight`.
@@ -110,6 +111,7 @@ typedef struct flam_nn_group_norm_options {
   /** of the parameters; default: the default dtype */
   flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
   flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+  int32_t reserved; /**< 0 */
 } flam_nn_group_norm_options;
 
 /** Normalisation over groups of channels, with parameters `weight` and `bias`.
@@ -130,6 +132,7 @@ typedef struct flam_nn_instance_norm_options {
   /** of the parameters; default: the default dtype */
   flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
   flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+  int32_t reserved; /**< 0 */
 } flam_nn_instance_norm_options;
 
 /** Normalisation of each channel of each instance, without running statistics.

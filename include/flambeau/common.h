@@ -36,6 +36,7 @@
 /* may wait for a device, thread or callback */
 #define FLAM_BLOCKS FLAM_META("blocks")
 #define FLAM_BORROWED(owner) FLAM_META("borrowed=" #owner) /* the result lives as long as owner */
+#define FLAM_VALUE FLAM_META("value") /* a status that is the answer: the call never fails */
 #define FLAM_TORCH(names) FLAM_META("torch=" names) /* torch's spellings, separated by spaces */
 #define FLAM_INPLACE FLAM_META("inplace") /* derives flam_<op>_, which writes into its operand */
 #define FLAM_OUT FLAM_META("out") /* derives flam_<op>_out, which writes into `out` */

@@ -88,6 +88,7 @@ typedef struct flam_close_options {
   double rtol FLAM_DEFAULT(1e-5); /**< relative tolerance, at least 0; default 1e-5 */
   double atol FLAM_DEFAULT(1e-8); /**< absolute tolerance, at least 0; default 1e-8 */
   flam_bool equal_nan FLAM_DEFAULT(0); /**< whether two NaN count as close; default false */
+  int32_t reserved; /**< 0 */
 } flam_close_options;
 
 /** Whether `|input - other| <= atol + rtol * |other|`, elementwise; equal infinities are close.

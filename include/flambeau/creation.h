@@ -44,6 +44,7 @@ typedef struct flam_creation_options {
   flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
   /** whether autograd records operations on it; default false */
   flam_bool requires_grad FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_creation_options;
 
 /** A tensor whose elements are not set.
@@ -258,6 +259,7 @@ typedef struct flam_logspace_options {
   flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
   /** whether autograd records operations on it; default false */
   flam_bool requires_grad FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_logspace_options;
 
 /** Powers of a base at equal distances of the exponent, both ends included.
@@ -281,6 +283,7 @@ typedef struct flam_eye_options {
   flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
   /** whether autograd records operations on it; default false */
   flam_bool requires_grad FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_eye_options;
 
 /** Ones on the diagonal, zeros elsewhere.

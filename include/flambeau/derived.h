@@ -78,7 +78,7 @@ static inline void flam_hardtanh_options_init(flam_hardtanh_options *options) {
 }
 
 #define FLAM_RRELU_OPTIONS_INIT \
-  {sizeof(flam_rrelu_options), 0.125, 0.3333333333333333, 0}
+  {sizeof(flam_rrelu_options), 0.125, 0.3333333333333333, 0, 0}
 static inline void flam_rrelu_options_init(flam_rrelu_options *options) {
   const flam_rrelu_options defaults = FLAM_RRELU_OPTIONS_INIT;
   *options = defaults;
@@ -92,14 +92,14 @@ static inline void flam_gumbel_softmax_options_init(flam_gumbel_softmax_options 
 }
 
 #define FLAM_AUTOCAST_PUSH_OPTIONS_INIT \
-  {sizeof(flam_autocast_push_options), FLAM_DTYPE_NONE, 1, 1}
+  {sizeof(flam_autocast_push_options), FLAM_DTYPE_NONE, 1, 1, 0}
 static inline void flam_autocast_push_options_init(flam_autocast_push_options *options) {
   const flam_autocast_push_options defaults = FLAM_AUTOCAST_PUSH_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_GRAD_SCALER_OPTIONS_INIT \
-  {sizeof(flam_grad_scaler_options), 65536, 2, 0.5, 2000, 1}
+  {sizeof(flam_grad_scaler_options), 65536, 2, 0.5, 2000, 1, 0}
 static inline void flam_grad_scaler_options_init(flam_grad_scaler_options *options) {
   const flam_grad_scaler_options defaults = FLAM_GRAD_SCALER_OPTIONS_INIT;
   *options = defaults;
@@ -113,7 +113,7 @@ static inline void flam_rot90_options_init(flam_rot90_options *options) {
 }
 
 #define FLAM_COMBINATIONS_OPTIONS_INIT \
-  {sizeof(flam_combinations_options), 2, 0}
+  {sizeof(flam_combinations_options), 2, 0, 0}
 static inline void flam_combinations_options_init(flam_combinations_options *options) {
   const flam_combinations_options defaults = FLAM_COMBINATIONS_OPTIONS_INIT;
   *options = defaults;
@@ -141,17 +141,17 @@ static inline void flam_repeat_interleave_each_options_init(flam_repeat_interlea
 }
 
 #define FLAM_SCALED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT \
-  {sizeof(flam_scaled_dot_product_attention_options), 0, 0, NULL, 0}
+  {sizeof(flam_scaled_dot_product_attention_options), 0, 0, NULL, 0, 0}
 static inline void flam_scaled_dot_product_attention_options_init(flam_scaled_dot_product_attention_options *options) {
   const flam_scaled_dot_product_attention_options defaults = FLAM_SCALED_DOT_PRODUCT_ATTENTION_OPTIONS_INIT;
   *options = defaults;
 }
 
-#define FLAM_MULTI_HEAD_ATTENTION_OPTIONS_INIT \
-  {sizeof(flam_multi_head_attention_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-   NULL, NULL, NULL, 0, 0, 0, 0}
-static inline void flam_multi_head_attention_options_init(flam_multi_head_attention_options *options) {
-  const flam_multi_head_attention_options defaults = FLAM_MULTI_HEAD_ATTENTION_OPTIONS_INIT;
+#define FLAM_MULTIHEAD_ATTENTION_OPTIONS_INIT \
+  {sizeof(flam_multihead_attention_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+   NULL, NULL, NULL, 0, 0, 0, 0, 0}
+static inline void flam_multihead_attention_options_init(flam_multihead_attention_options *options) {
+  const flam_multihead_attention_options defaults = FLAM_MULTIHEAD_ATTENTION_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -163,7 +163,7 @@ static inline void flam_autograd_backward_options_init(flam_autograd_backward_op
 }
 
 #define FLAM_GRAD_OPTIONS_INIT \
-  {sizeof(flam_grad_options), NULL, 0, 0, 0, 0}
+  {sizeof(flam_grad_options), NULL, 0, 0, 0, 0, 0}
 static inline void flam_grad_options_init(flam_grad_options *options) {
   const flam_grad_options defaults = FLAM_GRAD_OPTIONS_INIT;
   *options = defaults;
@@ -192,21 +192,21 @@ static inline void flam_nn_layer_norm_options_init(flam_nn_layer_norm_options *o
 }
 
 #define FLAM_NN_RMS_NORM_OPTIONS_INIT \
-  {sizeof(flam_nn_rms_norm_options), NULL, 1, FLAM_DTYPE_NONE, 0}
+  {sizeof(flam_nn_rms_norm_options), NULL, 1, FLAM_DTYPE_NONE, 0, 0}
 static inline void flam_nn_rms_norm_options_init(flam_nn_rms_norm_options *options) {
   const flam_nn_rms_norm_options defaults = FLAM_NN_RMS_NORM_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_NN_GROUP_NORM_OPTIONS_INIT \
-  {sizeof(flam_nn_group_norm_options), 1e-5, 1, FLAM_DTYPE_NONE, 0}
+  {sizeof(flam_nn_group_norm_options), 1e-5, 1, FLAM_DTYPE_NONE, 0, 0}
 static inline void flam_nn_group_norm_options_init(flam_nn_group_norm_options *options) {
   const flam_nn_group_norm_options defaults = FLAM_NN_GROUP_NORM_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_NN_INSTANCE_NORM_OPTIONS_INIT \
-  {sizeof(flam_nn_instance_norm_options), 1e-5, 0, FLAM_DTYPE_NONE, 0}
+  {sizeof(flam_nn_instance_norm_options), 1e-5, 0, FLAM_DTYPE_NONE, 0, 0}
 static inline void flam_nn_instance_norm_options_init(flam_nn_instance_norm_options *options) {
   const flam_nn_instance_norm_options defaults = FLAM_NN_INSTANCE_NORM_OPTIONS_INIT;
   *options = defaults;
@@ -242,7 +242,7 @@ static inline void flam_nn_transformer_encoder_layer_options_init(flam_nn_transf
 }
 
 #define FLAM_CLOSE_OPTIONS_INIT \
-  {sizeof(flam_close_options), 1e-5, 1e-8, 0}
+  {sizeof(flam_close_options), 1e-5, 1e-8, 0, 0}
 static inline void flam_close_options_init(flam_close_options *options) {
   const flam_close_options defaults = FLAM_CLOSE_OPTIONS_INIT;
   *options = defaults;
@@ -263,7 +263,7 @@ static inline void flam_conv_transpose_options_init(flam_conv_transpose_options 
 }
 
 #define FLAM_CREATION_OPTIONS_INIT \
-  {sizeof(flam_creation_options), FLAM_DTYPE_NONE, 0, 0}
+  {sizeof(flam_creation_options), FLAM_DTYPE_NONE, 0, 0, 0}
 static inline void flam_creation_options_init(flam_creation_options *options) {
   const flam_creation_options defaults = FLAM_CREATION_OPTIONS_INIT;
   *options = defaults;
@@ -277,14 +277,14 @@ static inline void flam_to_options_init(flam_to_options *options) {
 }
 
 #define FLAM_LOGSPACE_OPTIONS_INIT \
-  {sizeof(flam_logspace_options), 10, FLAM_DTYPE_NONE, 0, 0}
+  {sizeof(flam_logspace_options), 10, FLAM_DTYPE_NONE, 0, 0, 0}
 static inline void flam_logspace_options_init(flam_logspace_options *options) {
   const flam_logspace_options defaults = FLAM_LOGSPACE_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_EYE_OPTIONS_INIT \
-  {sizeof(flam_eye_options), NULL, FLAM_DTYPE_NONE, 0, 0}
+  {sizeof(flam_eye_options), NULL, FLAM_DTYPE_NONE, 0, 0, 0}
 static inline void flam_eye_options_init(flam_eye_options *options) {
   const flam_eye_options defaults = FLAM_EYE_OPTIONS_INIT;
   *options = defaults;
@@ -305,7 +305,7 @@ static inline void flam_cosine_similarity_options_init(flam_cosine_similarity_op
 }
 
 #define FLAM_PAIRWISE_DISTANCE_OPTIONS_INIT \
-  {sizeof(flam_pairwise_distance_options), 2, 1e-6, 0}
+  {sizeof(flam_pairwise_distance_options), 2, 1e-6, 0, 0}
 static inline void flam_pairwise_distance_options_init(flam_pairwise_distance_options *options) {
   const flam_pairwise_distance_options defaults = FLAM_PAIRWISE_DISTANCE_OPTIONS_INIT;
   *options = defaults;
@@ -320,7 +320,7 @@ static inline void flam_embedding_bag_options_init(flam_embedding_bag_options *o
 
 #define FLAM_INTERPOLATE_OPTIONS_INIT \
   {sizeof(flam_interpolate_options), NULL, 0, NULL, 0, FLAM_INTERPOLATION_NEAREST, NULL, NULL, \
-   0}
+   0, 0}
 static inline void flam_interpolate_options_init(flam_interpolate_options *options) {
   const flam_interpolate_options defaults = FLAM_INTERPOLATE_OPTIONS_INIT;
   *options = defaults;
@@ -341,7 +341,7 @@ static inline void flam_im2col_options_init(flam_im2col_options *options) {
 }
 
 #define FLAM_INDEX_PUT_OPTIONS_INIT \
-  {sizeof(flam_index_put_options), NULL, 0, 0}
+  {sizeof(flam_index_put_options), NULL, 0, 0, 0}
 static inline void flam_index_put_options_init(flam_index_put_options *options) {
   const flam_index_put_options defaults = FLAM_INDEX_PUT_OPTIONS_INIT;
   *options = defaults;
@@ -369,16 +369,9 @@ static inline void flam_init_kaiming_options_init(flam_init_kaiming_options *opt
 }
 
 #define FLAM_NN_LINEAR_OPTIONS_INIT \
-  {sizeof(flam_nn_linear_options), 1, FLAM_DTYPE_NONE, 0}
+  {sizeof(flam_nn_linear_options), 1, FLAM_DTYPE_NONE, 0, 0}
 static inline void flam_nn_linear_options_init(flam_nn_linear_options *options) {
   const flam_nn_linear_options defaults = FLAM_NN_LINEAR_OPTIONS_INIT;
-  *options = defaults;
-}
-
-#define FLAM_NN_CONV2D_OPTIONS_INIT \
-  {sizeof(flam_nn_conv2d_options), NULL, 0, NULL, 0, NULL, 0, 1, 1, FLAM_DTYPE_NONE, 0}
-static inline void flam_nn_conv2d_options_init(flam_nn_conv2d_options *options) {
-  const flam_nn_conv2d_options defaults = FLAM_NN_CONV2D_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -446,7 +439,7 @@ static inline void flam_pca_lowrank_options_init(flam_pca_lowrank_options *optio
 }
 
 #define FLAM_LINALG_TOLERANCE_OPTIONS_INIT \
-  {sizeof(flam_linalg_tolerance_options), NULL, NULL, 0}
+  {sizeof(flam_linalg_tolerance_options), NULL, NULL, 0, 0}
 static inline void flam_linalg_tolerance_options_init(flam_linalg_tolerance_options *options) {
   const flam_linalg_tolerance_options defaults = FLAM_LINALG_TOLERANCE_OPTIONS_INIT;
   *options = defaults;
@@ -459,10 +452,10 @@ static inline void flam_linalg_lstsq_options_init(flam_linalg_lstsq_options *opt
   *options = defaults;
 }
 
-#define FLAM_LINALG_MATRIX_NORM_NAMED_OPTIONS_INIT \
-  {sizeof(flam_linalg_matrix_norm_named_options), "fro", NULL, 0, 0, FLAM_DTYPE_NONE}
-static inline void flam_linalg_matrix_norm_named_options_init(flam_linalg_matrix_norm_named_options *options) {
-  const flam_linalg_matrix_norm_named_options defaults = FLAM_LINALG_MATRIX_NORM_NAMED_OPTIONS_INIT;
+#define FLAM_LINALG_MATRIX_NORM_BY_NAME_OPTIONS_INIT \
+  {sizeof(flam_linalg_matrix_norm_by_name_options), "fro", NULL, 0, 0, FLAM_DTYPE_NONE}
+static inline void flam_linalg_matrix_norm_by_name_options_init(flam_linalg_matrix_norm_by_name_options *options) {
+  const flam_linalg_matrix_norm_by_name_options defaults = FLAM_LINALG_MATRIX_NORM_BY_NAME_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -523,7 +516,7 @@ static inline void flam_cross_entropy_options_init(flam_cross_entropy_options *o
 }
 
 #define FLAM_NLL_LOSS_OPTIONS_INIT \
-  {sizeof(flam_nll_loss_options), -100, FLAM_REDUCTION_MEAN}
+  {sizeof(flam_nll_loss_options), -100, FLAM_REDUCTION_MEAN, 0}
 static inline void flam_nll_loss_options_init(flam_nll_loss_options *options) {
   const flam_nll_loss_options defaults = FLAM_NLL_LOSS_OPTIONS_INIT;
   *options = defaults;
@@ -544,14 +537,14 @@ static inline void flam_ctc_loss_options_init(flam_ctc_loss_options *options) {
 }
 
 #define FLAM_MARGIN_LOSS_OPTIONS_INIT \
-  {sizeof(flam_margin_loss_options), 0, FLAM_REDUCTION_MEAN}
+  {sizeof(flam_margin_loss_options), 0, FLAM_REDUCTION_MEAN, 0}
 static inline void flam_margin_loss_options_init(flam_margin_loss_options *options) {
   const flam_margin_loss_options defaults = FLAM_MARGIN_LOSS_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_HINGE_EMBEDDING_LOSS_OPTIONS_INIT \
-  {sizeof(flam_hinge_embedding_loss_options), 1, FLAM_REDUCTION_MEAN}
+  {sizeof(flam_hinge_embedding_loss_options), 1, FLAM_REDUCTION_MEAN, 0}
 static inline void flam_hinge_embedding_loss_options_init(flam_hinge_embedding_loss_options *options) {
   const flam_hinge_embedding_loss_options defaults = FLAM_HINGE_EMBEDDING_LOSS_OPTIONS_INIT;
   *options = defaults;
@@ -565,21 +558,21 @@ static inline void flam_triplet_margin_loss_options_init(flam_triplet_margin_los
 }
 
 #define FLAM_MULTI_MARGIN_LOSS_OPTIONS_INIT \
-  {sizeof(flam_multi_margin_loss_options), 1, 1, FLAM_REDUCTION_MEAN}
+  {sizeof(flam_multi_margin_loss_options), 1, 1, FLAM_REDUCTION_MEAN, 0}
 static inline void flam_multi_margin_loss_options_init(flam_multi_margin_loss_options *options) {
   const flam_multi_margin_loss_options defaults = FLAM_MULTI_MARGIN_LOSS_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_POISSON_NLL_LOSS_OPTIONS_INIT \
-  {sizeof(flam_poisson_nll_loss_options), 1, 0, 1e-8, FLAM_REDUCTION_MEAN}
+  {sizeof(flam_poisson_nll_loss_options), 1, 0, 1e-8, FLAM_REDUCTION_MEAN, 0}
 static inline void flam_poisson_nll_loss_options_init(flam_poisson_nll_loss_options *options) {
   const flam_poisson_nll_loss_options defaults = FLAM_POISSON_NLL_LOSS_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_GAUSSIAN_NLL_LOSS_OPTIONS_INIT \
-  {sizeof(flam_gaussian_nll_loss_options), 0, 1e-6, FLAM_REDUCTION_MEAN}
+  {sizeof(flam_gaussian_nll_loss_options), 0, 1e-6, FLAM_REDUCTION_MEAN, 0}
 static inline void flam_gaussian_nll_loss_options_init(flam_gaussian_nll_loss_options *options) {
   const flam_gaussian_nll_loss_options defaults = FLAM_GAUSSIAN_NLL_LOSS_OPTIONS_INIT;
   *options = defaults;
@@ -607,16 +600,23 @@ static inline void flam_triangle_indices_options_init(flam_triangle_indices_opti
 }
 
 #define FLAM_CDIST_OPTIONS_INIT \
-  {sizeof(flam_cdist_options), 2, FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY}
+  {sizeof(flam_cdist_options), 2, FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY, 0}
 static inline void flam_cdist_options_init(flam_cdist_options *options) {
   const flam_cdist_options defaults = FLAM_CDIST_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_VANDER_OPTIONS_INIT \
-  {sizeof(flam_vander_options), NULL, 0}
+  {sizeof(flam_vander_options), NULL, 0, 0}
 static inline void flam_vander_options_init(flam_vander_options *options) {
   const flam_vander_options defaults = FLAM_VANDER_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_MODULE_TO_OPTIONS_INIT \
+  {sizeof(flam_module_to_options), 0, 0}
+static inline void flam_module_to_options_init(flam_module_to_options *options) {
+  const flam_module_to_options defaults = FLAM_MODULE_TO_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -649,7 +649,7 @@ static inline void flam_normalize_options_init(flam_normalize_options *options) 
 }
 
 #define FLAM_CLIP_GRAD_NORM_OPTIONS_INIT \
-  {sizeof(flam_clip_grad_norm_options), 2, 0}
+  {sizeof(flam_clip_grad_norm_options), 2, 0, 0}
 static inline void flam_clip_grad_norm_options_init(flam_clip_grad_norm_options *options) {
   const flam_clip_grad_norm_options defaults = FLAM_CLIP_GRAD_NORM_OPTIONS_INIT;
   *options = defaults;
@@ -684,21 +684,21 @@ static inline void flam_rmsprop_options_init(flam_rmsprop_options *options) {
 }
 
 #define FLAM_ADAGRAD_OPTIONS_INIT \
-  {sizeof(flam_adagrad_options), 1e-2, 0, 0, 0, 1e-10, 0}
+  {sizeof(flam_adagrad_options), 1e-2, 0, 0, 0, 1e-10, 0, 0}
 static inline void flam_adagrad_options_init(flam_adagrad_options *options) {
   const flam_adagrad_options defaults = FLAM_ADAGRAD_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_ADADELTA_OPTIONS_INIT \
-  {sizeof(flam_adadelta_options), 1.0, 0.9, 1e-6, 0, 0}
+  {sizeof(flam_adadelta_options), 1.0, 0.9, 1e-6, 0, 0, 0}
 static inline void flam_adadelta_options_init(flam_adadelta_options *options) {
   const flam_adadelta_options defaults = FLAM_ADADELTA_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_ADAMAX_OPTIONS_INIT \
-  {sizeof(flam_adamax_options), 2e-3, 0.9, 0.999, 1e-8, 0, 0}
+  {sizeof(flam_adamax_options), 2e-3, 0.9, 0.999, 1e-8, 0, 0, 0}
 static inline void flam_adamax_options_init(flam_adamax_options *options) {
   const flam_adamax_options defaults = FLAM_ADAMAX_OPTIONS_INIT;
   *options = defaults;
@@ -719,21 +719,21 @@ static inline void flam_radam_options_init(flam_radam_options *options) {
 }
 
 #define FLAM_ASGD_OPTIONS_INIT \
-  {sizeof(flam_asgd_options), 1e-2, 1e-4, 0.75, 1e6, 0, 0}
+  {sizeof(flam_asgd_options), 1e-2, 1e-4, 0.75, 1e6, 0, 0, 0}
 static inline void flam_asgd_options_init(flam_asgd_options *options) {
   const flam_asgd_options defaults = FLAM_ASGD_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_RPROP_OPTIONS_INIT \
-  {sizeof(flam_rprop_options), 1e-2, 0.5, 1.2, 1e-6, 50, 0}
+  {sizeof(flam_rprop_options), 1e-2, 0.5, 1.2, 1e-6, 50, 0, 0}
 static inline void flam_rprop_options_init(flam_rprop_options *options) {
   const flam_rprop_options defaults = FLAM_RPROP_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_ADAFACTOR_OPTIONS_INIT \
-  {sizeof(flam_adafactor_options), 1e-2, -0.8, NULL, 1e-3, 1, 0, 0}
+  {sizeof(flam_adafactor_options), 1e-2, -0.8, NULL, 1e-3, 1, 0, 0, 0}
 static inline void flam_adafactor_options_init(flam_adafactor_options *options) {
   const flam_adafactor_options defaults = FLAM_ADAFACTOR_OPTIONS_INIT;
   *options = defaults;
@@ -741,7 +741,7 @@ static inline void flam_adafactor_options_init(flam_adafactor_options *options) 
 
 #define FLAM_MUON_OPTIONS_INIT \
   {sizeof(flam_muon_options), 1e-3, 0.1, 0.95, 1, 3.4445, -4.7750, 2.0315, 1e-7, 5, \
-   FLAM_MUON_ORIGINAL}
+   FLAM_MUON_ORIGINAL, 0}
 static inline void flam_muon_options_init(flam_muon_options *options) {
   const flam_muon_options defaults = FLAM_MUON_OPTIONS_INIT;
   *options = defaults;
@@ -769,14 +769,14 @@ static inline void flam_pad_options_init(flam_pad_options *options) {
 }
 
 #define FLAM_PLOT_PANEL_OPTIONS_INIT \
-  {sizeof(flam_plot_panel_options), NULL, NULL, 0}
+  {sizeof(flam_plot_panel_options), NULL, NULL, 0, 0}
 static inline void flam_plot_panel_options_init(flam_plot_panel_options *options) {
   const flam_plot_panel_options defaults = FLAM_PLOT_PANEL_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_MAX_POOL_OPTIONS_INIT \
-  {sizeof(flam_max_pool_options), NULL, 0, NULL, 0, NULL, 0, 0}
+  {sizeof(flam_max_pool_options), NULL, 0, NULL, 0, NULL, 0, 0, 0}
 static inline void flam_max_pool_options_init(flam_max_pool_options *options) {
   const flam_max_pool_options defaults = FLAM_MAX_POOL_OPTIONS_INIT;
   *options = defaults;
@@ -797,7 +797,7 @@ static inline void flam_avg_pool1d_options_init(flam_avg_pool1d_options *options
 }
 
 #define FLAM_LP_POOL_OPTIONS_INIT \
-  {sizeof(flam_lp_pool_options), NULL, 0, 0}
+  {sizeof(flam_lp_pool_options), NULL, 0, 0, 0}
 static inline void flam_lp_pool_options_init(flam_lp_pool_options *options) {
   const flam_lp_pool_options defaults = FLAM_LP_POOL_OPTIONS_INIT;
   *options = defaults;
@@ -839,21 +839,21 @@ static inline void flam_progress_to_text_options_init(flam_progress_to_text_opti
 }
 
 #define FLAM_PROGRESS_LINE_OPTIONS_INIT \
-  {sizeof(flam_progress_line_options), 80, 0, 0}
+  {sizeof(flam_progress_line_options), 80, 0, 0, 0}
 static inline void flam_progress_line_options_init(flam_progress_line_options *options) {
   const flam_progress_line_options defaults = FLAM_PROGRESS_LINE_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_RANDOM_OPTIONS_INIT \
-  {sizeof(flam_random_options), NULL, FLAM_DTYPE_NONE, 0, 0}
+  {sizeof(flam_random_options), NULL, FLAM_DTYPE_NONE, 0, 0, 0}
 static inline void flam_random_options_init(flam_random_options *options) {
   const flam_random_options defaults = FLAM_RANDOM_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_RANDINT_OPTIONS_INIT \
-  {sizeof(flam_randint_options), NULL, FLAM_I64, 0, 0}
+  {sizeof(flam_randint_options), NULL, FLAM_I64, 0, 0, 0}
 static inline void flam_randint_options_init(flam_randint_options *options) {
   const flam_randint_options defaults = FLAM_RANDINT_OPTIONS_INIT;
   *options = defaults;
@@ -909,21 +909,21 @@ static inline void flam_multinomial_options_init(flam_multinomial_options *optio
 }
 
 #define FLAM_DROPOUT_OPTIONS_INIT \
-  {sizeof(flam_dropout_options), 0.5, 1}
+  {sizeof(flam_dropout_options), 0.5, 1, 0}
 static inline void flam_dropout_options_init(flam_dropout_options *options) {
   const flam_dropout_options defaults = FLAM_DROPOUT_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_RNN_OPTIONS_INIT \
-  {sizeof(flam_rnn_options), 1, 1, 0, 0, 0, 0}
+  {sizeof(flam_rnn_options), 1, 1, 0, 0, 0, 0, 0}
 static inline void flam_rnn_options_init(flam_rnn_options *options) {
   const flam_rnn_options defaults = FLAM_RNN_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_LSTM_OPTIONS_INIT \
-  {sizeof(flam_lstm_options), NULL, 0, 1, 1, 0, 0, 0, 0}
+  {sizeof(flam_lstm_options), NULL, 0, 1, 1, 0, 0, 0, 0, 0}
 static inline void flam_lstm_options_init(flam_lstm_options *options) {
   const flam_lstm_options defaults = FLAM_LSTM_OPTIONS_INIT;
   *options = defaults;
@@ -951,21 +951,21 @@ static inline void flam_prod_options_init(flam_prod_options *options) {
 }
 
 #define FLAM_DIMS_OPTIONS_INIT \
-  {sizeof(flam_dims_options), NULL, 0, 0}
+  {sizeof(flam_dims_options), NULL, 0, 0, 0}
 static inline void flam_dims_options_init(flam_dims_options *options) {
   const flam_dims_options defaults = FLAM_DIMS_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_DIM_OPTIONS_INIT \
-  {sizeof(flam_dim_options), NULL, 0}
+  {sizeof(flam_dim_options), NULL, 0, 0}
 static inline void flam_dim_options_init(flam_dim_options *options) {
   const flam_dim_options defaults = FLAM_DIM_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_VAR_OPTIONS_INIT \
-  {sizeof(flam_var_options), NULL, 0, 1, 0}
+  {sizeof(flam_var_options), NULL, 0, 1, 0, 0}
 static inline void flam_var_options_init(flam_var_options *options) {
   const flam_var_options defaults = FLAM_VAR_OPTIONS_INIT;
   *options = defaults;
@@ -993,7 +993,7 @@ static inline void flam_trapezoid_options_init(flam_trapezoid_options *options) 
 }
 
 #define FLAM_CHECKPOINT_PUSH_OPTIONS_INIT \
-  {sizeof(flam_checkpoint_push_options), 1, 1, 1}
+  {sizeof(flam_checkpoint_push_options), 1, 1, 1, 0}
 static inline void flam_checkpoint_push_options_init(flam_checkpoint_push_options *options) {
   const flam_checkpoint_push_options defaults = FLAM_CHECKPOINT_PUSH_OPTIONS_INIT;
   *options = defaults;
@@ -1035,7 +1035,7 @@ static inline void flam_cyclic_lr_options_init(flam_cyclic_lr_options *options) 
 }
 
 #define FLAM_ONE_CYCLE_LR_OPTIONS_INIT \
-  {sizeof(flam_one_cycle_lr_options), 0.3, 0, 1, 0.85, 0.95, 25, 1e4, 0}
+  {sizeof(flam_one_cycle_lr_options), 0.3, 0, 1, 0.85, 0.95, 25, 1e4, 0, 0}
 static inline void flam_one_cycle_lr_options_init(flam_one_cycle_lr_options *options) {
   const flam_one_cycle_lr_options defaults = FLAM_ONE_CYCLE_LR_OPTIONS_INIT;
   *options = defaults;
@@ -1056,7 +1056,7 @@ static inline void flam_schedule_rate_options_init(flam_schedule_rate_options *o
 }
 
 #define FLAM_SEARCHSORTED_OPTIONS_INIT \
-  {sizeof(flam_searchsorted_options), 0, 0, FLAM_SIDE_UNSPECIFIED}
+  {sizeof(flam_searchsorted_options), 0, 0, FLAM_SIDE_UNSPECIFIED, 0}
 static inline void flam_searchsorted_options_init(flam_searchsorted_options *options) {
   const flam_searchsorted_options defaults = FLAM_SEARCHSORTED_OPTIONS_INIT;
   *options = defaults;
@@ -1084,14 +1084,14 @@ static inline void flam_histc_options_init(flam_histc_options *options) {
 }
 
 #define FLAM_HISTOGRAM_OPTIONS_INIT \
-  {sizeof(flam_histogram_options), 100, NULL, 0, NULL, 0}
+  {sizeof(flam_histogram_options), 100, NULL, 0, NULL, 0, 0}
 static inline void flam_histogram_options_init(flam_histogram_options *options) {
   const flam_histogram_options defaults = FLAM_HISTOGRAM_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT \
-  {sizeof(flam_histogram_between_options), NULL, 0}
+  {sizeof(flam_histogram_between_options), NULL, 0, 0}
 static inline void flam_histogram_between_options_init(flam_histogram_between_options *options) {
   const flam_histogram_between_options defaults = FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT;
   *options = defaults;
@@ -1133,7 +1133,7 @@ static inline void flam_topk_options_init(flam_topk_options *options) {
 }
 
 #define FLAM_ORDER_STATISTIC_OPTIONS_INIT \
-  {sizeof(flam_order_statistic_options), -1, 0}
+  {sizeof(flam_order_statistic_options), -1, 0, 0}
 static inline void flam_order_statistic_options_init(flam_order_statistic_options *options) {
   const flam_order_statistic_options defaults = FLAM_ORDER_STATISTIC_OPTIONS_INIT;
   *options = defaults;
@@ -1189,7 +1189,7 @@ static inline void flam_tensor_from_data_options_init(flam_tensor_from_data_opti
 }
 
 #define FLAM_TENSOR_FROM_BLOB_OPTIONS_INIT \
-  {sizeof(flam_tensor_from_blob_options), NULL, 0, 0}
+  {sizeof(flam_tensor_from_blob_options), NULL, 0, 0, 0}
 static inline void flam_tensor_from_blob_options_init(flam_tensor_from_blob_options *options) {
   const flam_tensor_from_blob_options defaults = FLAM_TENSOR_FROM_BLOB_OPTIONS_INIT;
   *options = defaults;
@@ -1203,14 +1203,14 @@ static inline void flam_window_options_init(flam_window_options *options) {
 }
 
 #define FLAM_HAMMING_WINDOW_OPTIONS_INIT \
-  {sizeof(flam_hamming_window_options), 1, 0.54, 0.46, FLAM_DTYPE_NONE, 0, 0}
+  {sizeof(flam_hamming_window_options), 1, 0.54, 0.46, FLAM_DTYPE_NONE, 0, 0, 0}
 static inline void flam_hamming_window_options_init(flam_hamming_window_options *options) {
   const flam_hamming_window_options defaults = FLAM_HAMMING_WINDOW_OPTIONS_INIT;
   *options = defaults;
 }
 
 #define FLAM_KAISER_WINDOW_OPTIONS_INIT \
-  {sizeof(flam_kaiser_window_options), 1, 12, FLAM_DTYPE_NONE, 0, 0}
+  {sizeof(flam_kaiser_window_options), 1, 12, FLAM_DTYPE_NONE, 0, 0, 0}
 static inline void flam_kaiser_window_options_init(flam_kaiser_window_options *options) {
   const flam_kaiser_window_options defaults = FLAM_KAISER_WINDOW_OPTIONS_INIT;
   *options = defaults;
@@ -2989,17 +2989,17 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cross_out(const
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_out(const flam_tensor
     *A, double ord, flam_tensor *out, const flam_reduce_options *options);
 
-/** `flam_linalg_matrix_norm_named` into an existing tensor.
+/** `flam_linalg_matrix_norm_by_name` into an existing tensor.
  *
  * - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
  * - `out`: the destination; resized where its shape differs.
- * - `options`: those of `flam_linalg_matrix_norm_named`.
+ * - `options`: those of `flam_linalg_matrix_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_named_out(const
-    flam_tensor *A, flam_tensor *out, const flam_linalg_matrix_norm_named_options *options);
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_by_name_out(const
+    flam_tensor *A, flam_tensor *out, const flam_linalg_matrix_norm_by_name_options *options);
 
 /** `flam_linalg_norm` into an existing tensor.
  *
@@ -3013,30 +3013,30 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_nam
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_out(const flam_tensor *A,
     flam_tensor *out, const flam_linalg_norm_options *options);
 
-/** `flam_linalg_norm_named` into an existing tensor.
+/** `flam_linalg_norm_by_name` into an existing tensor.
  *
  * - `A`: 2-d where `dim` is not given, floating point.
  * - `ord`: which norm.
  * - `out`: the destination; resized where its shape differs.
- * - `options`: those of `flam_linalg_norm_named`.
+ * - `options`: those of `flam_linalg_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_named_out(const flam_tensor
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_by_name_out(const flam_tensor
     *A, const char *ord, flam_tensor *out, const flam_reduce_options *options);
 
-/** `flam_norm_named` into an existing tensor.
+/** `flam_norm_by_name` into an existing tensor.
  *
  * - `input`: any shape, floating point; for "nuc" 2-d where `dim` is not given, f32 or f64.
  * - `p`: which norm.
  * - `out`: the destination; resized where its shape differs.
- * - `options`: those of `flam_norm_named`.
+ * - `options`: those of `flam_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
  *   `FLAM_ERROR_DTYPE`.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_norm_named_out(const flam_tensor *input,
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_norm_by_name_out(const flam_tensor *input,
     const char *p, flam_tensor *out, const flam_reduce_options *options);
 
 /** `flam_linalg_cond` into an existing tensor.
@@ -3051,7 +3051,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_norm_named_out(const f
 FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_out(const flam_tensor *A,
     FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL), flam_tensor *out);
 
-/** `flam_linalg_cond_named` into an existing tensor.
+/** `flam_linalg_cond_by_name` into an existing tensor.
  *
  * - `A`: [..., n, n], f32 or f64.
  * - `p`: "fro" or "nuc".
@@ -3060,7 +3060,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_out(const 
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another name.
  */
-FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_named_out(const flam_tensor
+FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_by_name_out(const flam_tensor
     *A, const char *p, flam_tensor *out);
 
 /** `flam_linalg_lu_solve` into an existing tensor.

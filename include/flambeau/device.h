@@ -209,27 +209,30 @@ FLAM_API FLAM_BLOCKS flam_status flam_set_num_threads(int32_t num_threads);
  * embedding or of indexing) happen in any order on a GPU; with it, in the order of the indices, as
  * on the cpu, and slower. Every operation has such a form.
  *
- * - `mode`: whether results must be the same in every run.
- * - `warn_only`: whether an operation without such a form would be warned of instead of failing, as
- *   in PyTorch; there is none; default false.
+ * - `enabled`: whether results must be the same in every run.
  */
-FLAM_TORCH("torch")
-FLAM_API void flam_use_deterministic_algorithms(
-    flam_bool mode, flam_bool warn_only FLAM_DEFAULT(0));
+FLAM_API void flam_set_deterministic_enabled(flam_bool enabled);
 
 /** Whether results must be the same in every run.
  *
- * - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+ * - returns: what `flam_set_deterministic_enabled` set last; false at the start.
  */
-FLAM_TORCH("torch")
-FLAM_API flam_bool flam_are_deterministic_algorithms_enabled(void);
+FLAM_TORCH("torch.are_deterministic_algorithms_enabled")
+FLAM_API flam_bool flam_deterministic_enabled(void);
+
+/** Makes an operation that cannot give the same results in every run be warned of instead of
+ * failing, as in PyTorch; there is none.
+ *
+ * - `enabled`: whether to warn only.
+ */
+FLAM_API void flam_set_deterministic_warn_only_enabled(flam_bool enabled);
 
 /** Whether an operation that cannot give the same results in every run would only be warned of.
  *
- * - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+ * - returns: what `flam_set_deterministic_warn_only_enabled` set last; false at the start.
  */
-FLAM_TORCH("torch")
-FLAM_API flam_bool flam_is_deterministic_algorithms_warn_only_enabled(void);
+FLAM_TORCH("torch.is_deterministic_algorithms_warn_only_enabled")
+FLAM_API flam_bool flam_deterministic_warn_only_enabled(void);
 
 /** Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
  *

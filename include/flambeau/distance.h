@@ -36,6 +36,7 @@ typedef struct flam_pairwise_distance_options {
   double eps FLAM_DEFAULT(1e-6); /**< added to the difference; default 1e-6 */
   /** whether the last dimension stays with size 1; default false */
   flam_bool keepdim FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_pairwise_distance_options;
 
 /** Norm of the difference of vectors, `|x1 - x2 + eps|_p`.

@@ -30,9 +30,9 @@ FLAM_API flam_status flam_version_require(int32_t major, int32_t minor);
 
 /** The pending error's code.
  *
- * - returns: a `flam_status`; `FLAM_OK` where no error is pending on this thread.
+ * - returns: the code; `FLAM_OK` where no error is pending on this thread.
  */
-FLAM_API int32_t flam_error_code(void);
+FLAM_API FLAM_VALUE flam_status flam_error_code(void);
 
 /** The pending error's whole text: the problem in one line, then facts, cause and fix.
  *
@@ -95,7 +95,7 @@ FLAM_API void *flam_error_payload(void);
  * - `error`: an error from `flam_error_take`.
  * - returns: its code, a `flam_status`.
  */
-FLAM_API int32_t flam_error_code_of(const flam_error *error);
+FLAM_API FLAM_VALUE flam_status flam_error_code_of(const flam_error *error);
 
 /** The text of a taken error.
  *
@@ -149,7 +149,13 @@ FLAM_API flam_status flam_frame_pop(flam_scope scope);
  *
  * - `enabled`: whether to record; off at start unless `FLAMBEAU_TRACK_HANDLES=1`.
  */
-FLAM_API void flam_leak_tracking(flam_bool enabled);
+FLAM_API void flam_set_leak_tracking_enabled(flam_bool enabled);
+
+/** Whether `flam_leak_report` has what to report.
+ *
+ * - returns: what `flam_set_leak_tracking_enabled` set last.
+ */
+FLAM_API flam_bool flam_leak_tracking_enabled(void);
 
 /** Names the handles made since tracking began that are still alive: kind, shape and the call that
  * made them.

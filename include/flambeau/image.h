@@ -49,6 +49,7 @@ typedef struct flam_interpolate_options {
   const flam_bool *recompute_scale_factor FLAM_DEFAULT(NULL);
   /** whether a smaller image is smoothed first, for bilinear and bicubic; default false */
   flam_bool antialias FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_interpolate_options;
 
 /** Resamples signals, images or volumes to another size.

@@ -57,6 +57,7 @@ typedef struct flam_index_put_options {
   size_t n_tensors;
   /** whether to add instead of replacing; equal indices then add up; default false */
   flam_bool accumulate FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_index_put_options;
 
 /** Python's `input[items] = values`, in place.

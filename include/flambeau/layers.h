@@ -19,6 +19,7 @@ typedef struct flam_nn_linear_options {
   /** of the parameters; default: the default dtype */
   flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
   flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+  int32_t reserved; /**< 0 */
 } flam_nn_linear_options;
 
 /** Affine map `x @ weight.T + bias`, with parameters `weight` [out, in] and `bias` [out].
@@ -30,34 +31,6 @@ typedef struct flam_nn_linear_options {
  */
 FLAM_API flam_module *flam_nn_linear(
     int64_t in_features, int64_t out_features, const flam_nn_linear_options *options);
-
-/** Options of `flam_nn_conv2d`. */
-typedef struct flam_nn_conv2d_options {
-  size_t struct_size; /**< sizeof(flam_nn_conv2d_options) */
-  const int64_t *stride FLAM_DEFAULT(1); /**< distance of the windows; default 1 */
-  size_t n_stride;
-  const int64_t *padding FLAM_DEFAULT(0); /**< zeros added at both ends; default 0 */
-  size_t n_padding;
-  const int64_t *dilation FLAM_DEFAULT(1); /**< distance of the window's elements; default 1 */
-  size_t n_dilation;
-  int64_t groups FLAM_DEFAULT(1); /**< number of separate groups of channels; default 1 */
-  flam_bool bias FLAM_DEFAULT(1); /**< whether there is a bias; default true */
-  /** of the parameters; default: the default dtype */
-  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
-  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
-} flam_nn_conv2d_options;
-
-/** Convolution of images, with parameters `weight` [out, in / groups, kh, kw] and `bias` [out].
- *
- * - `in_channels`: channels of the input.
- * - `out_channels`: channels of the result.
- * - `kernel_size`: kh and kw, or one number for both.
- * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
- */
-FLAM_API flam_module *flam_nn_conv2d(
-    int64_t in_channels, int64_t out_channels, const int64_t *kernel_size, size_t n_kernel_size,
-    const flam_nn_conv2d_options *options);
 
 /** Options of `flam_nn_batch_norm`. */
 typedef struct flam_nn_batch_norm_options {

@@ -352,6 +352,7 @@ typedef struct flam_linalg_tolerance_options {
   const double *rtol FLAM_DEFAULT(NULL);
   /** whether `A` is taken for symmetric and its lower triangle read; default false */
   flam_bool hermitian FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_linalg_tolerance_options;
 
 /** Moore and Penrose's inverse.
@@ -462,9 +463,9 @@ FLAM_AUTOCAST("cuda=f32")
 FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_norm(
     const flam_tensor *A, double ord, const flam_reduce_options *options);
 
-/** Options of `flam_linalg_matrix_norm_named`. */
-typedef struct flam_linalg_matrix_norm_named_options {
-  size_t struct_size; /**< sizeof(flam_linalg_matrix_norm_named_options) */
+/** Options of `flam_linalg_matrix_norm_by_name`. */
+typedef struct flam_linalg_matrix_norm_by_name_options {
+  size_t struct_size; /**< sizeof(flam_linalg_matrix_norm_by_name_options) */
   const char *ord FLAM_DEFAULT("fro"); /**< which norm; default "fro" */
   /** the two dimensions of the matrices; default the last two */
   const int64_t *dim FLAM_DEFAULT(NULL);
@@ -473,7 +474,7 @@ typedef struct flam_linalg_matrix_norm_named_options {
   flam_bool keepdim FLAM_DEFAULT(0);
   /** of the computation and the result; default: `A`'s */
   flam_dtype dtype FLAM_KEYWORD FLAM_DEFAULT(FLAM_DTYPE_NONE);
-} flam_linalg_matrix_norm_named_options;
+} flam_linalg_matrix_norm_by_name_options;
 
 /** Norm of a matrix by name: "fro" the root of the sum of squares, "nuc" the sum of singular
  * values.
@@ -485,8 +486,8 @@ typedef struct flam_linalg_matrix_norm_named_options {
  */
 FLAM_TORCH("torch.linalg.matrix_norm")
 FLAM_AUTOCAST("cuda=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_norm_named(
-    const flam_tensor *A, const flam_linalg_matrix_norm_named_options *options);
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_norm_by_name(
+    const flam_tensor *A, const flam_linalg_matrix_norm_by_name_options *options);
 
 /** Options of `flam_linalg_norm`. */
 typedef struct flam_linalg_norm_options {
@@ -524,7 +525,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch.linalg.norm")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm_named(
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm_by_name(
     const flam_tensor *A, const char *ord, const flam_reduce_options *options);
 
 /** Norm by name: "fro" the root of the sum of squares over any dimensions, "nuc" the sum of a
@@ -538,7 +539,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm_named(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch.norm Tensor.norm")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_norm_named(
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_norm_by_name(
     const flam_tensor *input, const char *p, const flam_reduce_options *options);
 
 /** How much a solution depends on errors of the matrix: its norm times that of its inverse.
@@ -564,7 +565,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cond(
  */
 FLAM_TORCH("torch.linalg.cond")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cond_named(
+FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cond_by_name(
     const flam_tensor *A, const char *p);
 
 /** A lower and an upper triangle in one matrix, and the row pivots: `A = P L U`.

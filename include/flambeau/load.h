@@ -61,11 +61,12 @@ struct flam_api_table {
   flam_tensor *(*softshrink)(const flam_tensor *, double);
   flam_tensor *(*gumbel_softmax)(const flam_tensor *, const flam_gumbel_softmax_options *);
   flam_status (*autocast_push)(flam_device_type, flam_scope *, const flam_autocast_push_options *);
-  flam_status (*autocast_set)(flam_device_type, flam_bool, flam_dtype);
+  flam_status (*set_autocast_enabled)(flam_device_type, flam_bool);
+  flam_status (*set_autocast_dtype)(flam_device_type, flam_dtype);
   flam_bool (*autocast_enabled)(flam_device_type);
   flam_dtype (*autocast_dtype)(flam_device_type);
   flam_bool (*autocast_cache_enabled)(void);
-  void (*autocast_set_cache_enabled)(flam_bool);
+  void (*set_autocast_cache_enabled)(flam_bool);
   void (*autocast_clear_cache)(void);
   flam_grad_scaler *(*grad_scaler_new)(const flam_grad_scaler_options *);
   flam_tensor *(*grad_scaler_scale)(flam_grad_scaler *, const flam_tensor *);
@@ -128,17 +129,17 @@ struct flam_api_table {
   flam_tensor *(*fill_diagonal_)(flam_tensor *, const flam_tensor *, flam_bool);
   flam_tensor *(*scaled_dot_product_attention)(const flam_tensor *, const flam_tensor *, const
       flam_tensor *, const flam_tensor *, const flam_scaled_dot_product_attention_options *);
-  flam_tensor *(*multi_head_attention)(const flam_tensor *, const flam_tensor *, const flam_tensor
-      *, int64_t, const flam_multi_head_attention_options *);
-  flam_status (*multi_head_attention_weights)(const flam_tensor *, const flam_tensor *, const
-      flam_tensor *, int64_t, flam_tensor **, flam_tensor **, const
-      flam_multi_head_attention_options *);
+  flam_tensor *(*multihead_attention)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      int64_t, const flam_multihead_attention_options *);
+  flam_status (*multihead_attention_weights)(const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, int64_t, flam_tensor **, flam_tensor **, const flam_multihead_attention_options
+      *);
   flam_status (*backward)(const flam_tensor *);
   flam_status (*autograd_backward)(flam_tensor *const *, size_t, const
       flam_autograd_backward_options *);
   flam_tensor_list *(*grad)(flam_tensor *const *, size_t, flam_tensor *const *, size_t, const
       flam_grad_options *);
-  void (*set_detect_anomaly)(flam_bool);
+  void (*set_detect_anomaly_enabled)(flam_bool);
   flam_bool (*detect_anomaly_enabled)(void);
   flam_scope (*grad_mode_push)(flam_bool);
   flam_scope (*inference_mode_push)(flam_bool);
@@ -466,9 +467,10 @@ struct flam_api_table {
   void (*sim_report_host_access)(int32_t);
   int32_t (*get_num_threads)(void);
   flam_status (*set_num_threads)(int32_t);
-  void (*use_deterministic_algorithms)(flam_bool, flam_bool);
-  flam_bool (*are_deterministic_algorithms_enabled)(void);
-  flam_bool (*is_deterministic_algorithms_warn_only_enabled)(void);
+  void (*set_deterministic_enabled)(flam_bool);
+  flam_bool (*deterministic_enabled)(void);
+  void (*set_deterministic_warn_only_enabled)(flam_bool);
+  flam_bool (*deterministic_warn_only_enabled)(void);
   flam_status (*library_directory_add)(const char *);
   const char *(*library_report)(void);
   const char *(*environment)(void);
@@ -482,7 +484,7 @@ struct flam_api_table {
       flam_tensor *, const flam_embedding_bag_options *);
   uint32_t (*version)(void);
   flam_status (*version_require)(int32_t, int32_t);
-  int32_t (*error_code)(void);
+  flam_status (*error_code)(void);
   const char *(*error_message)(void);
   const char *(*error_message_in)(flam_language);
   void (*error_clear)(void);
@@ -490,7 +492,7 @@ struct flam_api_table {
   void (*error_restore)(flam_error *);
   void (*error_set)(const char *, void *, void (*)(void *));
   void *(*error_payload)(void);
-  int32_t (*error_code_of)(const flam_error *);
+  flam_status (*error_code_of)(const flam_error *);
   const char *(*error_message_of)(const flam_error *, flam_language);
   void (*error_release)(flam_error *);
   flam_error *(*error_retain)(const flam_error *);
@@ -498,7 +500,8 @@ struct flam_api_table {
   flam_scope (*frame_push)(void);
   void (*frame_leave)(void);
   flam_status (*frame_pop)(flam_scope);
-  void (*leak_tracking)(flam_bool);
+  void (*set_leak_tracking_enabled)(flam_bool);
+  flam_bool (*leak_tracking_enabled)(void);
   const char *(*leak_report)(void);
   flam_generator *(*generator_new)(flam_device);
   flam_generator *(*generator_default)(flam_device);
@@ -595,8 +598,6 @@ struct flam_api_table {
   flam_tensor *(*tile)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*repeat_interleave)(const flam_tensor *, int64_t, const int64_t *);
   flam_module *(*nn_linear)(int64_t, int64_t, const flam_nn_linear_options *);
-  flam_module *(*nn_conv2d)(int64_t, int64_t, const int64_t *, size_t, const flam_nn_conv2d_options
-      *);
   flam_module *(*nn_batch_norm)(int64_t, int64_t, const flam_nn_batch_norm_options *);
   flam_module *(*nn_dropout)(double);
   flam_module *(*nn_max_pool2d)(const int64_t *, size_t, const flam_nn_pool_options *);
@@ -660,23 +661,24 @@ struct flam_api_table {
   flam_tensor *(*linalg_matrix_norm)(const flam_tensor *, double, const flam_reduce_options *);
   flam_tensor *(*linalg_matrix_norm_out)(const flam_tensor *, double, flam_tensor *, const
       flam_reduce_options *);
-  flam_tensor *(*linalg_matrix_norm_named)(const flam_tensor *, const
-      flam_linalg_matrix_norm_named_options *);
-  flam_tensor *(*linalg_matrix_norm_named_out)(const flam_tensor *, flam_tensor *, const
-      flam_linalg_matrix_norm_named_options *);
+  flam_tensor *(*linalg_matrix_norm_by_name)(const flam_tensor *, const
+      flam_linalg_matrix_norm_by_name_options *);
+  flam_tensor *(*linalg_matrix_norm_by_name_out)(const flam_tensor *, flam_tensor *, const
+      flam_linalg_matrix_norm_by_name_options *);
   flam_tensor *(*linalg_norm)(const flam_tensor *, const flam_linalg_norm_options *);
   flam_tensor *(*linalg_norm_out)(const flam_tensor *, flam_tensor *, const flam_linalg_norm_options
       *);
-  flam_tensor *(*linalg_norm_named)(const flam_tensor *, const char *, const flam_reduce_options *);
-  flam_tensor *(*linalg_norm_named_out)(const flam_tensor *, const char *, flam_tensor *, const
+  flam_tensor *(*linalg_norm_by_name)(const flam_tensor *, const char *, const flam_reduce_options
+      *);
+  flam_tensor *(*linalg_norm_by_name_out)(const flam_tensor *, const char *, flam_tensor *, const
       flam_reduce_options *);
-  flam_tensor *(*norm_named)(const flam_tensor *, const char *, const flam_reduce_options *);
-  flam_tensor *(*norm_named_out)(const flam_tensor *, const char *, flam_tensor *, const
+  flam_tensor *(*norm_by_name)(const flam_tensor *, const char *, const flam_reduce_options *);
+  flam_tensor *(*norm_by_name_out)(const flam_tensor *, const char *, flam_tensor *, const
       flam_reduce_options *);
   flam_tensor *(*linalg_cond)(const flam_tensor *, const double *);
   flam_tensor *(*linalg_cond_out)(const flam_tensor *, const double *, flam_tensor *);
-  flam_tensor *(*linalg_cond_named)(const flam_tensor *, const char *);
-  flam_tensor *(*linalg_cond_named_out)(const flam_tensor *, const char *, flam_tensor *);
+  flam_tensor *(*linalg_cond_by_name)(const flam_tensor *, const char *);
+  flam_tensor *(*linalg_cond_by_name_out)(const flam_tensor *, const char *, flam_tensor *);
   flam_status (*linalg_lu_factor)(const flam_tensor *, flam_bool, flam_tensor **, flam_tensor **);
   flam_status (*linalg_lu_factor_ex)(const flam_tensor *, flam_tensor **, flam_tensor **,
       flam_tensor **, const flam_linalg_lu_factor_ex_options *);
@@ -840,7 +842,7 @@ struct flam_api_table {
   flam_state *(*module_named_buffers)(const flam_module *, flam_bool);
   flam_state *(*module_state_dict)(const flam_module *);
   flam_status (*module_load_state_dict)(flam_module *, const flam_state *, flam_bool);
-  flam_status (*module_to)(flam_module *, flam_dtype, flam_device, flam_bool);
+  flam_status (*module_to)(flam_module *, flam_dtype, flam_device, const flam_module_to_options *);
   flam_status (*module_train)(flam_module *, flam_bool);
   flam_bool (*module_is_training)(const flam_module *);
   flam_bool (*module_updates_buffers)(const flam_module *);
@@ -856,12 +858,8 @@ struct flam_api_table {
   int64_t (*module_numel)(const flam_module *);
   flam_status (*var_mean)(const flam_tensor *, flam_tensor **, flam_tensor **, const
       flam_var_options *);
-  flam_status (*var_mean_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool,
-      flam_bool, flam_tensor **, flam_tensor **);
   flam_status (*std_mean)(const flam_tensor *, flam_tensor **, flam_tensor **, const
       flam_var_options *);
-  flam_status (*std_mean_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool,
-      flam_bool, flam_tensor **, flam_tensor **);
   flam_tensor *(*nanmean)(const flam_tensor *, const flam_reduce_options *);
   flam_tensor *(*nanmean_out)(const flam_tensor *, flam_tensor *, const flam_reduce_options *);
   flam_status (*aminmax)(const flam_tensor *, flam_tensor **, flam_tensor **, const flam_dim_options
@@ -1258,9 +1256,7 @@ struct flam_api_table {
   flam_tensor *(*all)(const flam_tensor *, const flam_dims_options *);
   flam_tensor *(*all_out)(const flam_tensor *, flam_tensor *, const flam_dims_options *);
   flam_tensor *(*var)(const flam_tensor *, const flam_var_options *);
-  flam_tensor *(*var_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_bool);
   flam_tensor *(*std)(const flam_tensor *, const flam_var_options *);
-  flam_tensor *(*std_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_bool);
   flam_tensor *(*norm)(const flam_tensor *, const flam_norm_options *);
   flam_tensor *(*logsumexp)(const flam_tensor *, const int64_t *, size_t, flam_bool);
   flam_tensor *(*count_nonzero)(const flam_tensor *, const int64_t *, size_t);
@@ -1278,10 +1274,10 @@ struct flam_api_table {
       flam_diff_options *);
   flam_tensor *(*diff_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       flam_tensor *, const flam_diff_options *);
-  flam_tensor *(*trapezoid_dx)(const flam_tensor *, const flam_trapezoid_options *);
-  flam_tensor *(*trapezoid)(const flam_tensor *, const flam_tensor *, int64_t);
-  flam_tensor *(*cumulative_trapezoid_dx)(const flam_tensor *, const flam_trapezoid_options *);
-  flam_tensor *(*cumulative_trapezoid)(const flam_tensor *, const flam_tensor *, int64_t);
+  flam_tensor *(*trapezoid)(const flam_tensor *, const flam_tensor *, const flam_trapezoid_options
+      *);
+  flam_tensor *(*cumulative_trapezoid)(const flam_tensor *, const flam_tensor *, const
+      flam_trapezoid_options *);
   flam_status (*saved_hooks_push)(const flam_saved_hooks *, flam_scope *);
   flam_status (*saved_hooks_disable_push)(const char *, flam_scope *);
   const char *(*saved_hooks_disabled)(void);
@@ -1602,7 +1598,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1371];
+  flam_entry_ entries[1367];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1636,18 +1632,15 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
@@ -1664,46 +1657,49 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, \
-  FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_T_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_T_, \
-  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_D_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
@@ -1739,37 +1735,36 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
   FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, \
-  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, \
+  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
   FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_
 
 union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 
@@ -1813,11 +1808,12 @@ static const char *const flam_api_names_[] = {
     "flam_softshrink",
     "flam_gumbel_softmax",
     "flam_autocast_push",
-    "flam_autocast_set",
+    "flam_set_autocast_enabled",
+    "flam_set_autocast_dtype",
     "flam_autocast_enabled",
     "flam_autocast_dtype",
     "flam_autocast_cache_enabled",
-    "flam_autocast_set_cache_enabled",
+    "flam_set_autocast_cache_enabled",
     "flam_autocast_clear_cache",
     "flam_grad_scaler_new",
     "flam_grad_scaler_scale",
@@ -1865,12 +1861,12 @@ static const char *const flam_api_names_[] = {
     "flam_repeat_interleave_each",
     "flam_fill_diagonal_",
     "flam_scaled_dot_product_attention",
-    "flam_multi_head_attention",
-    "flam_multi_head_attention_weights",
+    "flam_multihead_attention",
+    "flam_multihead_attention_weights",
     "flam_backward",
     "flam_autograd_backward",
     "flam_grad",
-    "flam_set_detect_anomaly",
+    "flam_set_detect_anomaly_enabled",
     "flam_detect_anomaly_enabled",
     "flam_grad_mode_push",
     "flam_inference_mode_push",
@@ -2181,9 +2177,10 @@ static const char *const flam_api_names_[] = {
     "flam_sim_report_host_access",
     "flam_get_num_threads",
     "flam_set_num_threads",
-    "flam_use_deterministic_algorithms",
-    "flam_are_deterministic_algorithms_enabled",
-    "flam_is_deterministic_algorithms_warn_only_enabled",
+    "flam_set_deterministic_enabled",
+    "flam_deterministic_enabled",
+    "flam_set_deterministic_warn_only_enabled",
+    "flam_deterministic_warn_only_enabled",
     "flam_library_directory_add",
     "flam_library_report",
     "flam_environment",
@@ -2210,7 +2207,8 @@ static const char *const flam_api_names_[] = {
     "flam_frame_push",
     "flam_frame_leave",
     "flam_frame_pop",
-    "flam_leak_tracking",
+    "flam_set_leak_tracking_enabled",
+    "flam_leak_tracking_enabled",
     "flam_leak_report",
     "flam_generator_new",
     "flam_generator_default",
@@ -2293,7 +2291,6 @@ static const char *const flam_api_names_[] = {
     "flam_tile",
     "flam_repeat_interleave",
     "flam_nn_linear",
-    "flam_nn_conv2d",
     "flam_nn_batch_norm",
     "flam_nn_dropout",
     "flam_nn_max_pool2d",
@@ -2343,18 +2340,18 @@ static const char *const flam_api_names_[] = {
     "flam_linalg_cross_out",
     "flam_linalg_matrix_norm",
     "flam_linalg_matrix_norm_out",
-    "flam_linalg_matrix_norm_named",
-    "flam_linalg_matrix_norm_named_out",
+    "flam_linalg_matrix_norm_by_name",
+    "flam_linalg_matrix_norm_by_name_out",
     "flam_linalg_norm",
     "flam_linalg_norm_out",
-    "flam_linalg_norm_named",
-    "flam_linalg_norm_named_out",
-    "flam_norm_named",
-    "flam_norm_named_out",
+    "flam_linalg_norm_by_name",
+    "flam_linalg_norm_by_name_out",
+    "flam_norm_by_name",
+    "flam_norm_by_name_out",
     "flam_linalg_cond",
     "flam_linalg_cond_out",
-    "flam_linalg_cond_named",
-    "flam_linalg_cond_named_out",
+    "flam_linalg_cond_by_name",
+    "flam_linalg_cond_by_name_out",
     "flam_linalg_lu_factor",
     "flam_linalg_lu_factor_ex",
     "flam_linalg_lu",
@@ -2491,9 +2488,7 @@ static const char *const flam_api_names_[] = {
     "flam_module_format",
     "flam_module_numel",
     "flam_var_mean",
-    "flam_var_mean_unbiased",
     "flam_std_mean",
-    "flam_std_mean_unbiased",
     "flam_nanmean",
     "flam_nanmean_out",
     "flam_aminmax",
@@ -2839,9 +2834,7 @@ static const char *const flam_api_names_[] = {
     "flam_all",
     "flam_all_out",
     "flam_var",
-    "flam_var_unbiased",
     "flam_std",
-    "flam_std_unbiased",
     "flam_norm",
     "flam_logsumexp",
     "flam_count_nonzero",
@@ -2857,9 +2850,7 @@ static const char *const flam_api_names_[] = {
     "flam_logcumsumexp_out",
     "flam_diff",
     "flam_diff_out",
-    "flam_trapezoid_dx",
     "flam_trapezoid",
-    "flam_cumulative_trapezoid_dx",
     "flam_cumulative_trapezoid",
     "flam_saved_hooks_push",
     "flam_saved_hooks_disable_push",
@@ -3234,11 +3225,12 @@ const char *flam_library_load(const char *path) {
 #define flam_softshrink (flam_api.softshrink)
 #define flam_gumbel_softmax (flam_api.gumbel_softmax)
 #define flam_autocast_push (flam_api.autocast_push)
-#define flam_autocast_set (flam_api.autocast_set)
+#define flam_set_autocast_enabled (flam_api.set_autocast_enabled)
+#define flam_set_autocast_dtype (flam_api.set_autocast_dtype)
 #define flam_autocast_enabled (flam_api.autocast_enabled)
 #define flam_autocast_dtype (flam_api.autocast_dtype)
 #define flam_autocast_cache_enabled (flam_api.autocast_cache_enabled)
-#define flam_autocast_set_cache_enabled (flam_api.autocast_set_cache_enabled)
+#define flam_set_autocast_cache_enabled (flam_api.set_autocast_cache_enabled)
 #define flam_autocast_clear_cache (flam_api.autocast_clear_cache)
 #define flam_grad_scaler_new (flam_api.grad_scaler_new)
 #define flam_grad_scaler_scale (flam_api.grad_scaler_scale)
@@ -3286,12 +3278,12 @@ const char *flam_library_load(const char *path) {
 #define flam_repeat_interleave_each (flam_api.repeat_interleave_each)
 #define flam_fill_diagonal_ (flam_api.fill_diagonal_)
 #define flam_scaled_dot_product_attention (flam_api.scaled_dot_product_attention)
-#define flam_multi_head_attention (flam_api.multi_head_attention)
-#define flam_multi_head_attention_weights (flam_api.multi_head_attention_weights)
+#define flam_multihead_attention (flam_api.multihead_attention)
+#define flam_multihead_attention_weights (flam_api.multihead_attention_weights)
 #define flam_backward (flam_api.backward)
 #define flam_autograd_backward (flam_api.autograd_backward)
 #define flam_grad (flam_api.grad)
-#define flam_set_detect_anomaly (flam_api.set_detect_anomaly)
+#define flam_set_detect_anomaly_enabled (flam_api.set_detect_anomaly_enabled)
 #define flam_detect_anomaly_enabled (flam_api.detect_anomaly_enabled)
 #define flam_grad_mode_push (flam_api.grad_mode_push)
 #define flam_inference_mode_push (flam_api.inference_mode_push)
@@ -3602,9 +3594,10 @@ const char *flam_library_load(const char *path) {
 #define flam_sim_report_host_access (flam_api.sim_report_host_access)
 #define flam_get_num_threads (flam_api.get_num_threads)
 #define flam_set_num_threads (flam_api.set_num_threads)
-#define flam_use_deterministic_algorithms (flam_api.use_deterministic_algorithms)
-#define flam_are_deterministic_algorithms_enabled (flam_api.are_deterministic_algorithms_enabled)
-#define flam_is_deterministic_algorithms_warn_only_enabled (flam_api.is_deterministic_algorithms_warn_only_enabled)
+#define flam_set_deterministic_enabled (flam_api.set_deterministic_enabled)
+#define flam_deterministic_enabled (flam_api.deterministic_enabled)
+#define flam_set_deterministic_warn_only_enabled (flam_api.set_deterministic_warn_only_enabled)
+#define flam_deterministic_warn_only_enabled (flam_api.deterministic_warn_only_enabled)
 #define flam_library_directory_add (flam_api.library_directory_add)
 #define flam_library_report (flam_api.library_report)
 #define flam_environment (flam_api.environment)
@@ -3631,7 +3624,8 @@ const char *flam_library_load(const char *path) {
 #define flam_frame_push (flam_api.frame_push)
 #define flam_frame_leave (flam_api.frame_leave)
 #define flam_frame_pop (flam_api.frame_pop)
-#define flam_leak_tracking (flam_api.leak_tracking)
+#define flam_set_leak_tracking_enabled (flam_api.set_leak_tracking_enabled)
+#define flam_leak_tracking_enabled (flam_api.leak_tracking_enabled)
 #define flam_leak_report (flam_api.leak_report)
 #define flam_generator_new (flam_api.generator_new)
 #define flam_generator_default (flam_api.generator_default)
@@ -3714,7 +3708,6 @@ const char *flam_library_load(const char *path) {
 #define flam_tile (flam_api.tile)
 #define flam_repeat_interleave (flam_api.repeat_interleave)
 #define flam_nn_linear (flam_api.nn_linear)
-#define flam_nn_conv2d (flam_api.nn_conv2d)
 #define flam_nn_batch_norm (flam_api.nn_batch_norm)
 #define flam_nn_dropout (flam_api.nn_dropout)
 #define flam_nn_max_pool2d (flam_api.nn_max_pool2d)
@@ -3764,18 +3757,18 @@ const char *flam_library_load(const char *path) {
 #define flam_linalg_cross_out (flam_api.linalg_cross_out)
 #define flam_linalg_matrix_norm (flam_api.linalg_matrix_norm)
 #define flam_linalg_matrix_norm_out (flam_api.linalg_matrix_norm_out)
-#define flam_linalg_matrix_norm_named (flam_api.linalg_matrix_norm_named)
-#define flam_linalg_matrix_norm_named_out (flam_api.linalg_matrix_norm_named_out)
+#define flam_linalg_matrix_norm_by_name (flam_api.linalg_matrix_norm_by_name)
+#define flam_linalg_matrix_norm_by_name_out (flam_api.linalg_matrix_norm_by_name_out)
 #define flam_linalg_norm (flam_api.linalg_norm)
 #define flam_linalg_norm_out (flam_api.linalg_norm_out)
-#define flam_linalg_norm_named (flam_api.linalg_norm_named)
-#define flam_linalg_norm_named_out (flam_api.linalg_norm_named_out)
-#define flam_norm_named (flam_api.norm_named)
-#define flam_norm_named_out (flam_api.norm_named_out)
+#define flam_linalg_norm_by_name (flam_api.linalg_norm_by_name)
+#define flam_linalg_norm_by_name_out (flam_api.linalg_norm_by_name_out)
+#define flam_norm_by_name (flam_api.norm_by_name)
+#define flam_norm_by_name_out (flam_api.norm_by_name_out)
 #define flam_linalg_cond (flam_api.linalg_cond)
 #define flam_linalg_cond_out (flam_api.linalg_cond_out)
-#define flam_linalg_cond_named (flam_api.linalg_cond_named)
-#define flam_linalg_cond_named_out (flam_api.linalg_cond_named_out)
+#define flam_linalg_cond_by_name (flam_api.linalg_cond_by_name)
+#define flam_linalg_cond_by_name_out (flam_api.linalg_cond_by_name_out)
 #define flam_linalg_lu_factor (flam_api.linalg_lu_factor)
 #define flam_linalg_lu_factor_ex (flam_api.linalg_lu_factor_ex)
 #define flam_linalg_lu (flam_api.linalg_lu)
@@ -3912,9 +3905,7 @@ const char *flam_library_load(const char *path) {
 #define flam_module_format (flam_api.module_format)
 #define flam_module_numel (flam_api.module_numel)
 #define flam_var_mean (flam_api.var_mean)
-#define flam_var_mean_unbiased (flam_api.var_mean_unbiased)
 #define flam_std_mean (flam_api.std_mean)
-#define flam_std_mean_unbiased (flam_api.std_mean_unbiased)
 #define flam_nanmean (flam_api.nanmean)
 #define flam_nanmean_out (flam_api.nanmean_out)
 #define flam_aminmax (flam_api.aminmax)
@@ -4260,9 +4251,7 @@ const char *flam_library_load(const char *path) {
 #define flam_all (flam_api.all)
 #define flam_all_out (flam_api.all_out)
 #define flam_var (flam_api.var)
-#define flam_var_unbiased (flam_api.var_unbiased)
 #define flam_std (flam_api.std)
-#define flam_std_unbiased (flam_api.std_unbiased)
 #define flam_norm (flam_api.norm)
 #define flam_logsumexp (flam_api.logsumexp)
 #define flam_count_nonzero (flam_api.count_nonzero)
@@ -4278,9 +4267,7 @@ const char *flam_library_load(const char *path) {
 #define flam_logcumsumexp_out (flam_api.logcumsumexp_out)
 #define flam_diff (flam_api.diff)
 #define flam_diff_out (flam_api.diff_out)
-#define flam_trapezoid_dx (flam_api.trapezoid_dx)
 #define flam_trapezoid (flam_api.trapezoid)
-#define flam_cumulative_trapezoid_dx (flam_api.cumulative_trapezoid_dx)
 #define flam_cumulative_trapezoid (flam_api.cumulative_trapezoid)
 #define flam_saved_hooks_push (flam_api.saved_hooks_push)
 #define flam_saved_hooks_disable_push (flam_api.saved_hooks_disable_push)

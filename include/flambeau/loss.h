@@ -121,6 +121,7 @@ typedef struct flam_nll_loss_options {
   /** none, mean or sum of the per-element losses; default mean (over the weights of the targets
    *  that count) */
   flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  int32_t reserved; /**< 0 */
 } flam_nll_loss_options;
 
 /** Negative log likelihood, `-weight[t] * input[t]` for target class t.

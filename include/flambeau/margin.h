@@ -16,6 +16,7 @@ typedef struct flam_margin_loss_options {
   double margin FLAM_DEFAULT(0); /**< the margin; default 0 */
   /** none, mean or sum of the per-element losses; default mean */
   flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  int32_t reserved; /**< 0 */
 } flam_margin_loss_options;
 
 /** `max(0, -target (input1 - input2) + margin)`.
@@ -38,6 +39,7 @@ typedef struct flam_hinge_embedding_loss_options {
   double margin FLAM_DEFAULT(1); /**< the margin; default 1 */
   /** none, mean or sum of the per-element losses; default mean */
   flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  int32_t reserved; /**< 0 */
 } flam_hinge_embedding_loss_options;
 
 /** `x` where the target is 1, `max(0, margin - x)` where it is -1.
@@ -116,6 +118,7 @@ typedef struct flam_multi_margin_loss_options {
   double margin FLAM_DEFAULT(1); /**< the margin; default 1 */
   /** none, mean or sum of the per-element losses; default mean */
   flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  int32_t reserved; /**< 0 */
 } flam_multi_margin_loss_options;
 
 /** `sum over j != t of max(0, margin - x[t] + x[j])^p / C`, times the weight of class t.
@@ -175,6 +178,7 @@ typedef struct flam_poisson_nll_loss_options {
   double eps FLAM_DEFAULT(1e-8); /**< added to a rate; default 1e-8 */
   /** none, mean or sum of the per-element losses; default mean */
   flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  int32_t reserved; /**< 0 */
 } flam_poisson_nll_loss_options;
 
 /** `exp(x) - target x`, or `x - target log(x + eps)` of a rate.
@@ -197,6 +201,7 @@ typedef struct flam_gaussian_nll_loss_options {
   double eps FLAM_DEFAULT(1e-6); /**< least variance; default 1e-6 */
   /** none, mean or sum of the per-element losses; default mean */
   flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  int32_t reserved; /**< 0 */
 } flam_gaussian_nll_loss_options;
 
 /** `(log var + (x - target)^2 / var) / 2`, var at least eps.

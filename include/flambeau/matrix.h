@@ -198,6 +198,7 @@ typedef struct flam_cdist_options {
   double p FLAM_DEFAULT(2); /**< order of the norm, not negative; default 2 */
   /** how those of `p` 2 are made; default: by products for more than 25 rows */
   flam_cdist_mode compute_mode FLAM_DEFAULT(FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY);
+  int32_t reserved; /**< 0 */
 } flam_cdist_options;
 
 /** Distances between all pairs of rows.
@@ -255,6 +256,7 @@ typedef struct flam_vander_options {
   const int64_t *N FLAM_DEFAULT(NULL); /**< number of columns; default n */
   /** whether the powers rise from left to right; default false */
   flam_bool increasing FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_vander_options;
 
 /** Powers of the elements of a vector, one row per element.

@@ -187,19 +187,26 @@ FLAM_API flam_state *flam_module_state_dict(const flam_module *module);
 FLAM_API FLAM_BLOCKS flam_status flam_module_load_state_dict(
     flam_module *module, const flam_state *state, flam_bool strict FLAM_DEFAULT(1));
 
+/** Options of `flam_module_to`. */
+typedef struct flam_module_to_options {
+  size_t struct_size; /**< sizeof(flam_module_to_options) */
+  /** whether copies from pinned memory may still run on return; default false */
+  flam_bool non_blocking FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
+} flam_module_to_options;
+
 /** Moves or converts all parameters and buffers, in place; gradients too. Integers keep their
  * dtype.
  *
  * - `module`: the root.
  * - `device`: where to; default: where they are.
  * - `dtype`: floating point; default: unchanged.
- * - `non_blocking`: whether copies from pinned memory may still run on return; default false.
  * - returns: `FLAM_OK`; on failure nothing has moved.
  * - errors: `FLAM_ERROR_NO_GPU`, `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`, `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_BLOCKS flam_status flam_module_to(
     flam_module *module, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
-    flam_device device FLAM_DEFAULT(0), flam_bool non_blocking FLAM_DEFAULT(0));
+    flam_device device FLAM_DEFAULT(0), const flam_module_to_options *options);
 
 /** Sets training or evaluation mode for a module and its descendants.
  *

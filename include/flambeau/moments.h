@@ -25,23 +25,6 @@ FLAM_API flam_status flam_var_mean(
     const flam_tensor *input, flam_tensor **out_var, flam_tensor **out_mean,
     const flam_var_options *options);
 
-/** Variance and mean of elements with the correction named by a flag.
- *
- * - `input`: any shape; floating point.
- * - `dim`: dimensions to reduce; none: all.
- * - `unbiased`: whether to divide by `n - 1` rather than by `n`.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
- * - `out_var`: the variance, `input`'s shape without the reduced dimensions.
- * - `out_mean`: the mean, of the same shape.
- * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
- *   where `input` is not floating point.
- */
-FLAM_TORCH("torch.var_mean")
-FLAM_API flam_status flam_var_mean_unbiased(
-    const flam_tensor *input, FLAM_NULLABLE const int64_t *dim, size_t n_dim, flam_bool unbiased,
-    flam_bool keepdim FLAM_DEFAULT(0), flam_tensor **out_var, flam_tensor **out_mean);
-
 /** Standard deviation and mean of elements.
  *
  * - `input`: any shape; floating point.
@@ -55,23 +38,6 @@ FLAM_TORCH("torch")
 FLAM_API flam_status flam_std_mean(
     const flam_tensor *input, flam_tensor **out_std, flam_tensor **out_mean,
     const flam_var_options *options);
-
-/** Standard deviation and mean of elements with the correction named by a flag.
- *
- * - `input`: any shape; floating point.
- * - `dim`: dimensions to reduce; none: all.
- * - `unbiased`: whether to divide by `n - 1` rather than by `n`.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
- * - `out_std`: the deviation, `input`'s shape without the reduced dimensions.
- * - `out_mean`: the mean, of the same shape.
- * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
- *   where `input` is not floating point.
- */
-FLAM_TORCH("torch.std_mean")
-FLAM_API flam_status flam_std_mean_unbiased(
-    const flam_tensor *input, FLAM_NULLABLE const int64_t *dim, size_t n_dim, flam_bool unbiased,
-    flam_bool keepdim FLAM_DEFAULT(0), flam_tensor **out_std, flam_tensor **out_mean);
 
 /** Mean of the elements that are numbers; NaN of none.
  *

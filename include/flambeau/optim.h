@@ -32,6 +32,7 @@ typedef struct flam_clip_grad_norm_options {
   double norm_type FLAM_DEFAULT(2);
   /** whether a norm that is not finite is an error, which waits for the device; default false */
   flam_bool error_if_nonfinite FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_clip_grad_norm_options;
 
 /** Scales gradients so that their common norm is at most `max_norm`, without waiting for the
@@ -156,6 +157,7 @@ typedef struct flam_adagrad_options {
   double initial_accumulator_value FLAM_DEFAULT(0); /**< what the sums begin with; default 0 */
   double eps FLAM_DEFAULT(1e-10); /**< added to the denominator; default 1e-10 */
   flam_bool maximize FLAM_DEFAULT(0); /**< whether to ascend; default false */
+  int32_t reserved; /**< 0 */
 } flam_adagrad_options;
 
 /** Adagrad.
@@ -176,6 +178,7 @@ typedef struct flam_adadelta_options {
   double eps FLAM_DEFAULT(1e-6); /**< added to the denominator; default 1e-6 */
   double weight_decay FLAM_DEFAULT(0); /**< L2 penalty; default 0 */
   flam_bool maximize FLAM_DEFAULT(0); /**< whether to ascend; default false */
+  int32_t reserved; /**< 0 */
 } flam_adadelta_options;
 
 /** Adadelta.
@@ -197,6 +200,7 @@ typedef struct flam_adamax_options {
   double eps FLAM_DEFAULT(1e-8); /**< added to the denominator; default 1e-8 */
   double weight_decay FLAM_DEFAULT(0); /**< L2 penalty; default 0 */
   flam_bool maximize FLAM_DEFAULT(0); /**< whether to ascend; default false */
+  int32_t reserved; /**< 0 */
 } flam_adamax_options;
 
 /** Adamax, Adam by the infinity norm.
@@ -266,6 +270,7 @@ typedef struct flam_asgd_options {
   double t0 FLAM_DEFAULT(1e6); /**< the step from which on parameters are averaged; default 1e6 */
   double weight_decay FLAM_DEFAULT(0); /**< L2 penalty; default 0 */
   flam_bool maximize FLAM_DEFAULT(0); /**< whether to ascend; default false */
+  int32_t reserved; /**< 0 */
 } flam_asgd_options;
 
 /** Averaged stochastic gradient descent.
@@ -288,6 +293,7 @@ typedef struct flam_rprop_options {
   double step_size_min FLAM_DEFAULT(1e-6); /**< least step size; default 1e-6 */
   double step_size_max FLAM_DEFAULT(50); /**< greatest step size; default 50 */
   flam_bool maximize FLAM_DEFAULT(0); /**< whether to ascend; default false */
+  int32_t reserved; /**< 0 */
 } flam_rprop_options;
 
 /** Resilient backpropagation.
@@ -312,6 +318,7 @@ typedef struct flam_adafactor_options {
   double d FLAM_DEFAULT(1); /**< clipping threshold of the step, at least 1; default 1 */
   double weight_decay FLAM_DEFAULT(0); /**< share of the parameter that goes; default 0 */
   flam_bool maximize FLAM_DEFAULT(0); /**< whether to ascend; default false */
+  int32_t reserved; /**< 0 */
 } flam_adafactor_options;
 
 /** Adafactor: steps relative to the parameter's size, by second moments that are kept as one row
@@ -349,6 +356,7 @@ typedef struct flam_muon_options {
   int64_t ns_steps FLAM_DEFAULT(5); /**< iterations, less than 100; default 5 */
   /** how the rate follows the matrix's shape; default the original's */
   flam_muon_adjustment adjust_lr_fn FLAM_DEFAULT(FLAM_MUON_ORIGINAL);
+  int32_t reserved; /**< 0 */
 } flam_muon_options;
 
 /** Muon: momentum whose matrix is made orthogonal, by Newton's and Schulz's iteration in bfloat16,

@@ -40,6 +40,7 @@ typedef struct flam_plot_panel_options {
   /** written after each number of the y axis, such as " %"; default: nothing */
   const char *unit FLAM_DEFAULT(NULL);
   flam_bool log_y FLAM_DEFAULT(0); /**< whether the y axis is logarithmic; default false */
+  int32_t reserved; /**< 0 */
 } flam_plot_panel_options;
 
 /** Adds a panel on the right; what is drawn next is drawn there.

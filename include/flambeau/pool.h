@@ -24,6 +24,7 @@ typedef struct flam_max_pool_options {
   size_t n_dilation;
   /** whether windows that reach over the end count; default false */
   flam_bool ceil_mode FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_max_pool_options;
 
 /** Greatest element of each window. NaN counts as the greatest.
@@ -175,6 +176,7 @@ typedef struct flam_lp_pool_options {
   size_t n_stride;
   /** whether windows that reach over the end count; default false */
   flam_bool ceil_mode FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_lp_pool_options;
 
 /** Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep

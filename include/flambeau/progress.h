@@ -184,6 +184,7 @@ typedef struct flam_progress_line_options {
   int32_t columns FLAM_DEFAULT(80); /**< how wide it may be; default 80 */
   flam_bool color FLAM_DEFAULT(0); /**< whether with escape codes for colours; default false */
   flam_bool unicode FLAM_DEFAULT(0); /**< whether with characters beyond ASCII; default false */
+  int32_t reserved; /**< 0 */
 } flam_progress_line_options;
 
 /** The line that a terminal would show now, for programs that draw themselves.

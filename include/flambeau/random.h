@@ -21,6 +21,7 @@ typedef struct flam_random_options {
   flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
   /** whether autograd records operations on it; default false */
   flam_bool requires_grad FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_random_options;
 
 /** Uniform numbers from 0, inclusive, to 1, exclusive.
@@ -57,6 +58,7 @@ typedef struct flam_randint_options {
   flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
   /** whether autograd records operations on it; default false */
   flam_bool requires_grad FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_randint_options;
 
 /** Uniform integers from `low`, inclusive, to `high`, exclusive.
@@ -347,6 +349,7 @@ typedef struct flam_dropout_options {
   size_t struct_size; /**< sizeof(flam_dropout_options) */
   double p FLAM_DEFAULT(0.5); /**< probability, from 0 to 1; default 0.5 */
   flam_bool training FLAM_DEFAULT(1); /**< whether anything is dropped at all; default true */
+  int32_t reserved; /**< 0 */
 } flam_dropout_options;
 
 /** Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).

@@ -22,6 +22,7 @@ typedef struct flam_rnn_options {
   /** whether each layer also runs backwards; default false */
   flam_bool bidirectional FLAM_DEFAULT(0);
   flam_bool batch_first FLAM_DEFAULT(0); /**< whether n is the first dimension; default false */
+  int32_t reserved; /**< 0 */
 } flam_rnn_options;
 
 /** Options of `flam_lstm`. */
@@ -38,6 +39,7 @@ typedef struct flam_lstm_options {
   /** whether each layer also runs backwards; default false */
   flam_bool bidirectional FLAM_DEFAULT(0);
   flam_bool batch_first FLAM_DEFAULT(0); /**< whether n is the first dimension; default false */
+  int32_t reserved; /**< 0 */
 } flam_lstm_options;
 
 /** Long short-term memory over sequences.

@@ -131,6 +131,7 @@ typedef struct flam_dims_options {
   size_t n_dim;
   /** whether reduced dimensions stay with size 1; default false */
   flam_bool keepdim FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_dims_options;
 
 /** Greatest elements over dimensions; equals share the gradient. NaN wins.
@@ -162,6 +163,7 @@ typedef struct flam_dim_options {
   const int64_t *dim FLAM_DEFAULT(NULL);
   /** whether reduced dimensions stay with size 1; default false */
   flam_bool keepdim FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_dim_options;
 
 /** Position of the greatest element; of equals, the first. NaN wins.
@@ -214,6 +216,7 @@ typedef struct flam_var_options {
   double correction FLAM_KEYWORD FLAM_DEFAULT(1);
   /** whether reduced dimensions stay with size 1; default false */
   flam_bool keepdim FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_var_options;
 
 /** Variance of elements, `sum((x - mean)^2) / (n - correction)`.
@@ -226,21 +229,6 @@ typedef struct flam_var_options {
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_var(const flam_tensor *input, const flam_var_options *options);
 
-/** Variance of elements with the correction named by a flag.
- *
- * - `input`: any shape; floating point.
- * - `dim`: dimensions to reduce; none: all.
- * - `unbiased`: whether to divide by `n - 1` rather than by `n`.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
- * - returns: `input`'s shape without the reduced dimensions.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
- *   where `input` is not floating point.
- */
-FLAM_TORCH("torch.var Tensor.var")
-FLAM_API flam_tensor *flam_var_unbiased(
-    const flam_tensor *input, FLAM_NULLABLE const int64_t *dim, size_t n_dim, flam_bool unbiased,
-    flam_bool keepdim FLAM_DEFAULT(0));
-
 /** Standard deviation of elements, `sum((x - mean)^2) / (n - correction)`, rooted.
  *
  * - `input`: any shape; floating point.
@@ -250,21 +238,6 @@ FLAM_API flam_tensor *flam_var_unbiased(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API flam_tensor *flam_std(const flam_tensor *input, const flam_var_options *options);
-
-/** Standard deviation of elements with the correction named by a flag.
- *
- * - `input`: any shape; floating point.
- * - `dim`: dimensions to reduce; none: all.
- * - `unbiased`: whether to divide by `n - 1` rather than by `n`.
- * - `keepdim`: whether reduced dimensions stay with size 1; default false.
- * - returns: `input`'s shape without the reduced dimensions.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
- *   where `input` is not floating point.
- */
-FLAM_TORCH("torch.std Tensor.std")
-FLAM_API flam_tensor *flam_std_unbiased(
-    const flam_tensor *input, FLAM_NULLABLE const int64_t *dim, size_t n_dim, flam_bool unbiased,
-    flam_bool keepdim FLAM_DEFAULT(0));
 
 /** Options of `flam_norm`. */
 typedef struct flam_norm_options {

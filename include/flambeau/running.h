@@ -69,56 +69,41 @@ FLAM_API FLAM_OUT flam_tensor *flam_diff(
     FLAM_NULLABLE const flam_tensor *append FLAM_AFTER(dim) FLAM_DEFAULT(NULL),
     const flam_diff_options *options);
 
-/** Options of `flam_trapezoid_dx` and `flam_cumulative_trapezoid_dx`. */
+/** Options of `flam_trapezoid` and `flam_cumulative_trapezoid`. */
 typedef struct flam_trapezoid_options {
   size_t struct_size; /**< sizeof(flam_trapezoid_options) */
-  double dx FLAM_DEFAULT(1); /**< distance of the points; default 1 */
+  /** distance of the points where `x` is none; default 1 */
+  double dx FLAM_KEYWORD FLAM_DEFAULT(1);
   int64_t dim FLAM_DEFAULT(-1); /**< the dimension to integrate along; default -1 */
 } flam_trapezoid_options;
-
-/** Integral by the trapezoidal rule, points at equal distances.
- *
- * - `y`: heights, at least 1-d.
- * - returns: `y`'s shape without `dim`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
- */
-FLAM_TORCH("torch.trapezoid torch.trapz")
-FLAM_API flam_tensor *flam_trapezoid_dx(
-    const flam_tensor *y, const flam_trapezoid_options *options FLAM_KEYWORD);
 
 /** Integral by the trapezoidal rule.
  *
  * - `y`: heights, at least 1-d.
- * - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s.
- * - `dim`: the dimension to integrate along; default -1.
+ * - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s;
+ *   default: at equal distances, `dx`.
  * - returns: `y`'s shape without `dim`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for `dx` beside `x`.
  */
 FLAM_TORCH("torch torch.trapz")
 FLAM_API flam_tensor *flam_trapezoid(
-    const flam_tensor *y, const flam_tensor *x, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
-
-/** Running integral by the trapezoidal rule, points at equal distances.
- *
- * - `y`: heights, at least 1-d.
- * - returns: 1 less along `dim`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
- */
-FLAM_TORCH("torch.cumulative_trapezoid")
-FLAM_API flam_tensor *flam_cumulative_trapezoid_dx(
-    const flam_tensor *y, const flam_trapezoid_options *options FLAM_KEYWORD);
+    const flam_tensor *y, FLAM_NULLABLE const flam_tensor *x FLAM_DEFAULT(NULL),
+    const flam_trapezoid_options *options);
 
 /** Running integral by the trapezoidal rule.
  *
  * - `y`: heights, at least 1-d.
- * - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s.
- * - `dim`: the dimension to integrate along; default -1.
+ * - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s;
+ *   default: at equal distances, `dx`.
  * - returns: 1 less along `dim`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for `dx` beside `x`.
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_cumulative_trapezoid(
-    const flam_tensor *y, const flam_tensor *x, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
+    const flam_tensor *y, FLAM_NULLABLE const flam_tensor *x FLAM_DEFAULT(NULL),
+    const flam_trapezoid_options *options);
 
 #ifdef __cplusplus
 }

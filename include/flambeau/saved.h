@@ -82,6 +82,7 @@ typedef struct flam_checkpoint_push_options {
   /** whether the values of the second run must have the shapes, dtypes and devices of the first;
    *  default true */
   flam_bool check_determinism FLAM_DEFAULT(1);
+  int32_t reserved; /**< 0 */
 } flam_checkpoint_push_options;
 
 /** Opens a scope in which nothing is kept for backward: when backward needs a value of it, a

@@ -188,6 +188,7 @@ typedef struct flam_one_cycle_lr_options {
   double final_div_factor FLAM_DEFAULT(1e4); /**< the first rate over the last; default 1e4 */
   /** whether the rate returns to the first before it falls further; default false */
   flam_bool three_phase FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_one_cycle_lr_options;
 
 /** Lets the learning rate rise once to `max_lr` and fall far below where it began.

@@ -21,6 +21,7 @@ typedef struct flam_searchsorted_options {
   flam_bool right FLAM_DEFAULT(0); /**< whether to stand behind equal elements; default false */
   /** the same as a word; default: as `right` says */
   flam_side side FLAM_DEFAULT(FLAM_SIDE_UNSPECIFIED);
+  int32_t reserved; /**< 0 */
 } flam_searchsorted_options;
 
 /** Where values belong in ascending sequences: the first position whose element is not less, or
@@ -127,6 +128,7 @@ typedef struct flam_histogram_options {
   const flam_tensor *weight FLAM_DEFAULT(NULL);
   /** whether counts are divided by their sum and by the widths; default false */
   flam_bool density FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_histogram_options;
 
 /** How many elements, or how much of their weights, falls into each of equal intervals, the last of
@@ -151,6 +153,7 @@ typedef struct flam_histogram_between_options {
   const flam_tensor *weight FLAM_KEYWORD FLAM_DEFAULT(NULL);
   /** whether counts are divided by their sum and by the widths; default false */
   flam_bool density FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_histogram_between_options;
 
 /** How many elements, or how much of their weights, falls between given edges.

@@ -92,6 +92,7 @@ typedef struct flam_order_statistic_options {
   size_t struct_size; /**< sizeof(flam_order_statistic_options) */
   int64_t dim FLAM_DEFAULT(-1); /**< the dimension to search; default -1 */
   flam_bool keepdim FLAM_DEFAULT(0); /**< whether it stays with size 1; default false */
+  int32_t reserved; /**< 0 */
 } flam_order_statistic_options;
 
 /** The `k`-th least element along a dimension and where it is.

@@ -285,6 +285,7 @@ typedef struct flam_tensor_from_blob_options {
   const int64_t *stride FLAM_DEFAULT(NULL); /**< strides in elements; default: C order */
   size_t n_stride;
   flam_device device FLAM_DEFAULT(0); /**< where `data` is; default: the cpu */
+  int32_t reserved; /**< 0 */
 } flam_tensor_from_blob_options;
 
 /** A tensor over memory of the caller, which stays where it is.

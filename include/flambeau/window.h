@@ -70,6 +70,7 @@ typedef struct flam_hamming_window_options {
   flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
   /** whether autograd records operations on it; default false */
   flam_bool requires_grad FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_hamming_window_options;
 
 /** Hamming's window, `alpha - beta cos(2 pi k / n)`.
@@ -94,6 +95,7 @@ typedef struct flam_kaiser_window_options {
   flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
   /** whether autograd records operations on it; default false */
   flam_bool requires_grad FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
 } flam_kaiser_window_options;
 
 /** Kaiser's window, `i0(beta sqrt(1 - x^2)) / i0(beta)` with x from -1 to 1 over the window.

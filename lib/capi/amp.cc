@@ -52,8 +52,13 @@ flam_scope autocast_push(int32_t type, Dtype dtype, bool enabled, bool cache_ena
   });
 }
 
-void autocast_set(int32_t type, bool enabled, Dtype dtype) {
-  set_autocast("autocast_set", type, dtype, enabled);
+void set_autocast_enabled(int32_t type, bool enabled) {
+  set_autocast("set_autocast_enabled", type, Dtype::none, enabled);
+}
+
+void set_autocast_dtype(int32_t type, Dtype dtype) {
+  check(dtype != Dtype::none, Code::dtype, "set_autocast_dtype: no dtype is given");
+  set_autocast("set_autocast_dtype", type, dtype, autocast_enabled(type));
 }
 
 bool autocast_enabled(int32_t type) {
@@ -65,7 +70,7 @@ Dtype autocast_dtype(int32_t type) {
 }
 
 bool autocast_cache_enabled() { return modes.autocast_cache; }
-void autocast_set_cache_enabled(bool enabled) { modes.autocast_cache = enabled; }
+void set_autocast_cache_enabled(bool enabled) { modes.autocast_cache = enabled; }
 void autocast_clear_cache() { clear_cast_cache(); }
 
 // ---- gradient scaling ---------------------------------------------------------------------------

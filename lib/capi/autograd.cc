@@ -203,7 +203,7 @@ void saved_release(flam_saved* saved) {
   if (saved) saved->release();
 }
 
-void set_detect_anomaly(bool enabled) { detect_anomaly = enabled; }
+void set_detect_anomaly_enabled(bool enabled) { detect_anomaly = enabled; }
 bool detect_anomaly_enabled() { return detect_anomaly; }
 
 }  // namespace flambeau::capi

@@ -109,12 +109,10 @@ void sim_report_host_access(int32_t file_descriptor) {
 int32_t get_num_threads() { return flambeau::get_num_threads(); }
 void set_num_threads(int32_t num_threads) { flambeau::set_num_threads(num_threads); }
 
-void use_deterministic_algorithms(bool mode, bool warn_only) {
-  deterministic_algorithms = mode;
-  deterministic_warn_only = warn_only;
-}
-bool are_deterministic_algorithms_enabled() { return deterministic_algorithms; }
-bool is_deterministic_algorithms_warn_only_enabled() { return deterministic_warn_only; }
+void set_deterministic_enabled(bool enabled) { deterministic_algorithms = enabled; }
+bool deterministic_enabled() { return deterministic_algorithms; }
+void set_deterministic_warn_only_enabled(bool enabled) { deterministic_warn_only = enabled; }
+bool deterministic_warn_only_enabled() { return deterministic_warn_only; }
 
 void library_directory_add(std::string_view path) { add_library_directory(path); }
 

@@ -32,9 +32,10 @@ void device_synchronize(Device device);
 
 int32_t get_num_threads();
 void set_num_threads(int32_t num_threads);
-void use_deterministic_algorithms(bool mode, bool warn_only);
-bool are_deterministic_algorithms_enabled();
-bool is_deterministic_algorithms_warn_only_enabled();
+void set_deterministic_enabled(bool enabled);
+bool deterministic_enabled();
+void set_deterministic_warn_only_enabled(bool enabled);
+bool deterministic_warn_only_enabled();
 void library_directory_add(std::string_view path);
 const char* library_report();
 void sim_report_host_access(int32_t file_descriptor);

@@ -9,13 +9,6 @@ Ref<flam_module> nn_linear(int64_t in, int64_t out, bool bias, Dtype dtype, Devi
   return nn::linear(in, out, bias, device, dtype);
 }
 
-Ref<flam_module> nn_conv2d(int64_t in, int64_t out, DimsView kernel_size, DimsView stride,
-                           DimsView padding, DimsView dilation, int64_t groups, bool bias,
-                           Dtype dtype, Device device) {
-  return nn::conv2d(in, out, kernel_size,
-                    {Dims(stride), Dims(padding), Dims(dilation), groups, bias, device, dtype});
-}
-
 Ref<flam_module> nn_batch_norm(int64_t features, int64_t spatial, double eps, double momentum,
                                bool affine, bool track_running_stats, Dtype dtype, Device device) {
   return nn::batch_norm(features, spatial,

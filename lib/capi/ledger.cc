@@ -299,7 +299,12 @@ void take_back(const RefCounted* object) noexcept {
   it->second.released_at = nullptr;
 }
 
-void leak_tracking(bool enabled) {
+bool leak_tracking_enabled() {
+  const Locked locked;
+  return ledger().reports;
+}
+
+void set_leak_tracking_enabled(bool enabled) {
   const Locked locked;
   if (enabled && !ledger().reports) {
     if (!checking_handles) ledger().entries.clear();

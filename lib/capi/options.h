@@ -1,7 +1,9 @@
 // What stands between a struct of options and a target's arguments: NULL is every default, and a
 // program built against an older header hands in a shorter struct, whose missing fields keep
-// theirs. Where the sizes agree nothing is copied.
+// theirs; a longer one, of a newer header, sets nothing that this library lacks. Where the sizes
+// agree nothing is copied.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -10,31 +12,37 @@
 
 namespace flambeau::capi {
 
-template <class S> inline constexpr S kDefaults;  // capi/gen/options.h has one for each struct
+// capi/gen/options.h has these for each struct: its defaults, and where its fields end.
+template <class S> inline constexpr S kDefaults;
+template <class S> inline constexpr size_t kEnds[1] = {};
 
-// The sizes that a struct of options has had: at least one field, and never more than it has now.
+// Throws unless a struct of `size` bytes is an older one that ends where a field does, or a newer
+// one with zeros in what this library does not know.
+void check_options_size(const void* given, size_t size, std::span<const size_t> ends);
+[[noreturn]] void fail_reserved(int32_t value);
+
 template <class S> class Options {
  public:
   explicit Options(const S* given)
       : at_(!given                            ? &kDefaults<S>
             : given->struct_size == sizeof(S) ? given
-                                              : filled(*given)) {}
+                                              : filled(*given)) {
+    if constexpr (requires { at_->reserved; }) {
+      if (at_->reserved != 0) [[unlikely]]
+        fail_reserved(at_->reserved);
+    }
+  }
   const S* operator->() const { return at_; }
 
  private:
   const S* filled(const S& given) {
-    const size_t size = given.struct_size;
-    check(size > sizeof(size_t) && size < sizeof(S) && size % alignof(int32_t) == 0,
-          Code::invalid_argument, "options: struct_size is ", size,
-          ", and the library knows up to ", sizeof(S),
-          "; begin with the struct's _INIT or its init function, and with headers that "
-          "are not newer than the library");
-    older_ = kDefaults<S>;
-    std::memcpy(&older_, &given, size);
-    return &older_;
+    check_options_size(&given, given.struct_size, kEnds<S>);
+    known_ = kDefaults<S>;
+    std::memcpy(&known_, &given, std::min(given.struct_size, sizeof(S)));
+    return &known_;
   }
 
-  S older_;  // set only where the program's struct is older
+  S known_;  // set only where the program's struct is older or newer
   const S* at_;
 };
 

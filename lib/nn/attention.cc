@@ -44,10 +44,10 @@ class MultiheadAttention final : public Module {
       v = own ? q : ops::transpose(v, 0, 1);
     }
     const Module& out = **children.find("out_proj");
-    const Tensor y = ops::multi_head_attention(q, k, v, heads_, Module::parameter("in_proj_weight"),
-                                               Module::parameter("in_proj_bias"), {}, {}, {}, {},
-                                               {}, out.parameter("weight"), out.parameter("bias"),
-                                               {}, mask, o_.dropout, training);
+    const Tensor y = ops::multihead_attention(q, k, v, heads_, Module::parameter("in_proj_weight"),
+                                              Module::parameter("in_proj_bias"), {}, {}, {}, {}, {},
+                                              out.parameter("weight"), out.parameter("bias"), {},
+                                              mask, o_.dropout, training);
     return swapped ? ops::transpose(y, 0, 1) : y;
   }
 

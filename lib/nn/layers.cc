@@ -188,18 +188,6 @@ Ref<Module> linear(int64_t in, int64_t out, bool bias, Device device, Dtype dtyp
   return make_ref<Linear>(in, out, bias, device, dtype);
 }
 
-Ref<Module> conv2d(int64_t in, int64_t out, DimsView kernel_size, const Conv2dOptions& options) {
-  const Dims kernel = pair_of("Conv2d", "kernel_size", kernel_size, 1);
-  return convolution(in, out, kernel,
-                     {.stride = options.stride,
-                      .padding = options.padding,
-                      .dilation = options.dilation,
-                      .output_padding = {},
-                      .groups = options.groups,
-                      .bias = options.bias,
-                      .made = {options.device, options.dtype}});
-}
-
 Ref<Module> batch_norm(int64_t features, int64_t spatial, const BatchNormOptions& options) {
   return make_ref<BatchNorm>(features, spatial, options);
 }

@@ -4,14 +4,6 @@
 
 namespace flambeau::nn {
 
-struct Conv2dOptions {
-  Dims stride, padding, dilation;  // none: 1, 0, 1
-  int64_t groups = 1;
-  bool bias = true;
-  Device device;
-  Dtype dtype = Dtype::none;
-};
-
 struct BatchNormOptions {
   double eps = 1e-5, momentum = 0.1;
   bool affine = true, track_running_stats = true;
@@ -23,8 +15,6 @@ enum class ActivationKind : int32_t { unspecified, relu, sigmoid, tanh, gelu, si
 
 Ref<Module> linear(int64_t in_features, int64_t out_features, bool bias, Device device,
                    Dtype dtype);
-Ref<Module> conv2d(int64_t in_channels, int64_t out_channels, DimsView kernel_size,
-                   const Conv2dOptions& options);
 Ref<Module> batch_norm(int64_t num_features, int64_t spatial, const BatchNormOptions& options);
 Ref<Module> dropout(double p);
 Ref<Module> max_pool2d(DimsView kernel_size, DimsView stride, DimsView padding);

@@ -27,7 +27,8 @@ static void test_scopes_nest(void) {
   autocast_push_options_2.cache_enabled = 0;
   CHECK(flam_autocast_push(FLAM_CPU, &inner, &autocast_push_options_2) == FLAM_OK);
   CHECK(dtype_of_product(a, a) == FLAM_F32 && !flam_autocast_cache_enabled());
-  CHECK(flam_autocast_set(FLAM_CPU, 1, FLAM_BF16) == FLAM_OK);
+  CHECK(flam_set_autocast_enabled(FLAM_CPU, 1) == FLAM_OK &&
+        flam_set_autocast_dtype(FLAM_CPU, FLAM_BF16) == FLAM_OK);
   CHECK(dtype_of_product(a, a) == FLAM_BF16);
   CHECK(flam_scope_pop(outer) == FLAM_ERROR_SCOPE);
   flam_error_clear();

@@ -363,7 +363,7 @@ static void test_handles_that_belong_to_objects(void) {
 
 int main(void) {
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   for (opens_a_frame = 0; opens_a_frame < 2; ++opens_a_frame) {
     test_modules();
     test_gradients();

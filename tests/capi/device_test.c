@@ -45,7 +45,7 @@ static void test_tensors_and_modules_move(void) {
   CHECK(flam_tensor_host_data(over, &data) == FLAM_ERROR_DEVICE_MISMATCH);
   flam_error_clear();
   CHECK(flam_module_set_parameter(module, "w", x) == FLAM_OK &&
-        flam_module_to(module, 0, sim(1), 0) == FLAM_OK);
+        flam_module_to(module, 0, sim(1), NULL) == FLAM_OK);
   CHECK(flam_tensor_device(x) == sim(1) && equals(x, 1, 2)); /* moved in place */
   CHECK(flam_memory_allocated(sim(1)) > 0);
   flam_tensor_release(x);
@@ -131,7 +131,7 @@ int main(void) {
   sprintf(text, "%.200s,memory=16MiB", given ? given : "devices=2");
   CHECK(setenv("FLAMBEAU_SIM", text, 1) == 0);
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   test_devices_are_there();
   test_tensors_and_modules_move();
   test_a_mismatch_names_every_operand();

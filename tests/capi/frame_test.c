@@ -185,8 +185,8 @@ static void test_the_report(void) {
                "1 x tensor f64[2] on cpu from flam_neg\n") == 0);
   flam_tensor_release(a);
   flam_tensor_release(b);
-  flam_leak_tracking(0);
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(0);
+  flam_set_leak_tracking_enabled(1);
   CHECK(flam_leak_report()[0] == '\0');
   flam_tensor_release(c); /* made before tracking began: nobody's concern */
   flam_neg(NULL);
@@ -200,7 +200,7 @@ static void test_the_report(void) {
 
 int main(void) {
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   test_a_frame_releases_what_was_made_in_it();
   test_releases_inside_a_frame_count_once();
   test_in_place_and_out_forms_add_no_count();

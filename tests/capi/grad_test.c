@@ -163,7 +163,7 @@ static void test_a_gradient_in_c(void) {
 
 int main(void) {
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   test_scopes_close_in_order();
   test_scopes_belong_to_their_thread();
   test_modes();

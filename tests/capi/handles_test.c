@@ -214,7 +214,7 @@ static void test_right_handles_pass(void) {
 int main(void) {
   CHECK(setenv("FLAMBEAU_CHECK", "handles", 1) == 0);
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   test_released();
   test_released_by_a_frame();
   test_other_types_and_foreign_addresses();

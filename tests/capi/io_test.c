@@ -95,7 +95,7 @@ static void test_every_cut_of_a_file_is_an_error(void) {
 
 int main(void) {
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   round_trip("weights.safetensors");
   round_trip("weights.pt");
   test_files_that_cannot_be_had();

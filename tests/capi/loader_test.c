@@ -247,7 +247,7 @@ static void test_refused_arguments(void) {
 
 int main(void) {
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   test_order_and_workers();
   test_resuming();
   test_a_failing_fetch(0);

@@ -129,7 +129,7 @@ static void test_modes_and_gradients(void) {
   CHECK(flam_module_zero_grad(root, 1) == FLAM_OK && flam_tensor_grad(a) == NULL &&
         flam_error_code() == FLAM_OK);
   CHECK(flam_module_requires_grad(root, 0) == FLAM_OK && !flam_tensor_requires_grad(a));
-  CHECK(flam_module_to(root, FLAM_F32, 0, 0) == FLAM_OK && flam_tensor_dtype(a) == FLAM_F32);
+  CHECK(flam_module_to(root, FLAM_F32, 0, NULL) == FLAM_OK && flam_tensor_dtype(a) == FLAM_F32);
   CHECK(flam_tensor_data_ptr(a) !=
         NULL); /* the handle from before the move is the parameter still */
   flam_tensor_release(grad);
@@ -224,7 +224,7 @@ static void test_errors_name_the_module(void) {
   const flam_scope frame = flam_frame_push();
   flam_module *outer = flam_nn_sequential(), *inner = flam_nn_sequential();
   flam_tensor *x = vector(1, 2);
-  const int64_t three[1] = {3};
+  const int64_t three[2] = {3, 3};
   CHECK(flam_module_append(inner, flam_nn_dropout(0)) == FLAM_OK);
   CHECK(flam_module_append(inner, module_of(refuse, NULL)) == FLAM_OK);
   CHECK(flam_module_append(outer, inner) == FLAM_OK);
@@ -234,7 +234,7 @@ static void test_errors_name_the_module(void) {
   CHECK(flam_module_call(inner, x) == NULL); /* paths are those of the whole tree */
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "\n  in \"0.1\" (Scale)");
   inner = flam_nn_sequential();
-  CHECK(flam_module_append(inner, flam_nn_conv2d(1, 1, three, 1, NULL)) == FLAM_OK);
+  CHECK(flam_module_append(inner, flam_nn_convolution(1, 1, three, 2, NULL)) == FLAM_OK);
   CHECK(flam_module_call(inner, x) == NULL);
   CHECK(strstr(flam_error_message(), "\"0\" (Conv2d)"));
   flam_error_clear();
@@ -251,7 +251,7 @@ static void test_errors_name_the_module(void) {
 
 int main(void) {
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   test_names_and_paths();
   test_errors_name_the_module();
   test_state_dicts();

@@ -172,7 +172,7 @@ static void test_rules(void) {
 
 int main(void) {
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   test_closures();
   test_rate_functions();
   test_options_and_state();

@@ -207,7 +207,7 @@ static void test_a_checkpointed_module(void) {
 
 int main(void) {
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   test_hooks();
   test_failing_hooks();
   test_refused_hooks();

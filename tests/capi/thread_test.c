@@ -69,7 +69,7 @@ int main(void) {
   flam_tensor *shared;
   int i;
   load();
-  flam_leak_tracking(1);
+  flam_set_leak_tracking_enabled(1);
   shared = vector(1, 2);
   for (i = 0; i < threads; ++i) {
     jobs[i].shared = shared;

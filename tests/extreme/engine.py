@@ -188,7 +188,7 @@ class Engine:
         """The options of a struct; tables of callbacks have none."""
         kind = self.record.structs.get(slot.bare) if slot.family == "struct" else None
         return (
-            [s for s in kind.slots if s.name != "struct_size"]
+            [s for s in kind.slots if s.name not in ("struct_size", "reserved")]
             if kind and not kind.callbacks
             else []
         )

@@ -57,6 +57,9 @@ typedef struct flam_o_options {
   size_t n_k;
 } flam_o_options;
 """
+FILLED = """  flam_bool on FLAM_DEFAULT(0); /**< whether; default false */
+  int32_t reserved; /**< 0 */
+} flam_o_options;"""
 
 
 def options(old, new, rest=""):
@@ -88,6 +91,10 @@ GOOD = {
     + API
     + 'flam_tensor *flam_f(const flam_tensor *x, const char *s FLAM_DEFAULT("a"));',
     "options": OPTIONS
+    + doc("x")
+    + API
+    + "flam_tensor *flam_f(const flam_tensor *x, const flam_o_options *options);",
+    "options that fill their struct": OPTIONS.replace("} flam_o_options;", FILLED)
     + doc("x")
     + API
     + "flam_tensor *flam_f(const flam_tensor *x, const flam_o_options *options);",
@@ -375,6 +382,24 @@ BAD = [
         "the options a, b stand in a struct",
     ),
     (
+        doc("x", "dtype", "b")
+        + API
+        + f"flam_tensor *flam_f({TENSOR}, flam_dtype dtype FLAM_DEFAULT(FLAM_F32), "
+        "flam_bool b FLAM_DEFAULT(0));",
+        "the options b stand in a struct",
+    ),
+    (
+        options("} flam_o_options;", FILLED.replace("  int32_t reserved; /**< 0 */\n", "")),
+        "ends in 4 bytes of padding",
+    ),
+    (
+        options(
+            "  double lr",
+            "  int32_t reserved; /**< 0 */\n  int32_t a FLAM_DEFAULT(0); /**< a */\n  double lr",
+        ),
+        "`reserved` is the last field",
+    ),
+    (
         doc(*"abcdefghi")
         + API
         + f"flam_tensor *flam_f({', '.join(f'double {n}' for n in 'abcdefghi')});",
@@ -402,6 +427,21 @@ def test_each_fault_is_reported_alone(tmp_path, text, expected):
     assert len(found) == 1, found
     assert expected in found[0]
     assert found[0].startswith("include/flambeau/x.h:")
+
+
+SWITCH = doc("on", returns=False, errors=False) + API
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (SWITCH + "void flam_set_x_enabled(flam_bool on);", "`flam_bool flam_x_enabled(void)`"),
+        (SWITCH + "void flam_use_x(flam_bool on);", "a switch is called flam_set_<x>_enabled"),
+    ],
+)
+def test_a_switch_has_a_name_and_can_be_read(tmp_path, text, expected):
+    found = faults(tmp_path, text, OPENING.replace("ops", "capi"))
+    assert len(found) == 1 and expected in found[0], found
 
 
 def test_a_fault_names_its_line(tmp_path):

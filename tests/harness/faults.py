@@ -66,11 +66,11 @@ def survives(prepare, device, what):
         call, operands = prepare()
         kept = [t.detach().clone() for t in operands]
         before = allocated(device)
-        api.leak_tracking(True)
+        api.set_leak_tracking_enabled(True)
         alive = api.leak_report()
         got, failed = attempt(call, n, what)
         lost = api.leak_report() if failed else alive
-        api.leak_tracking(False)
+        api.set_leak_tracking_enabled(False)
         if not failed:
             return same(tensors_of(got), want, f"{what} after failures")
         more = allocated(device) - before

@@ -196,11 +196,11 @@ HEADS = dict(
         ),
     ],
 )
-op("multi_head_attention_weights", ref=multi_head, **HEADS, **KW)
+op("multihead_attention_weights", ref=multi_head, **HEADS, **KW)
 op(
-    "multi_head_attention",
+    "multihead_attention",
     ref=lambda *ts, **o: multi_head(*ts, **o)[0],
-    call=api.multi_head_attention,
+    call=api.multihead_attention,
     **HEADS,
     **KW,
 )

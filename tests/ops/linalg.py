@@ -456,7 +456,7 @@ op(
     **NORM,
 )
 op(
-    "linalg_matrix_norm_named",
+    "linalg_matrix_norm_by_name",
     ref=matrix_norm,
     samples=[x(3, 4), x(2, 3, 4)],
     options=[dict(ord="fro"), dict(ord="nuc")],
@@ -486,7 +486,7 @@ op(
     **NORM,
 )
 op(
-    "linalg_norm_named",
+    "linalg_norm_by_name",
     ref=any_norm,
     samples=[x(3, 4)],
     options=[dict(ord="fro"), dict(ord="nuc")],
@@ -496,7 +496,7 @@ op(
     **NORM,
 )
 op(
-    "norm_named",
+    "norm_by_name",
     ref=lambda a, p, **o: any_norm(a, **o)
     if p == "fro" and "dim" not in o
     else (np.sqrt((a * a).sum(o["dim"])) if p == "fro" else any_norm(a, p, **o)),
@@ -517,7 +517,7 @@ op(
     **{**KW, "bad": {"int64": "floating point"}},
 )
 op(
-    "linalg_cond_named",
+    "linalg_cond_by_name",
     ref=lambda a, p: np.linalg.cond(regular(a), "fro")
     if p == "fro"
     else np.linalg.norm(regular(a), "nuc", (-2, -1))

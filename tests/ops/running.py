@@ -83,21 +83,16 @@ for name, ref in [("trapezoid", total), ("cumulative_trapezoid", cumulative)]:
     op(
         name,
         ref=ref,
-        samples=[(x(4, 4), x(4)), (x(3, 3), x(3, 3))],
+        samples=[(x(4, 4), x(4)), (x(3, 3), x(3, 3)), x(3, 4), x(2, 3, 5)],
         options=[dict(dim=0)],
+        pairs=[(x(3, 4), dict(dx=0.5)), (x(2, 3, 5), dict(dx=2, dim=1))],
         dtypes=FLOATS[:2],
         atol=1e-5,
         elementwise=False,
         big=[(x(300, 300), x(300))],
-        refuses=[((x(3, 4), x(3)), {}, "one `x` value")],
-    )
-    op(
-        name + "_dx",
-        ref=ref,
-        samples=[x(3, 4), x(2, 3, 5)],
-        options=[dict(dim=0), dict(dx=0.5)],
-        dtypes=FLOATS[:2],
-        atol=1e-5,
-        elementwise=False,
-        refuses=[(x(), {}, "at least 1 dimension")],
+        refuses=[
+            ((x(3, 4), x(3)), {}, "one `x` value"),
+            (x(), {}, "at least 1 dimension"),
+            ((x(3, 4), x(4)), dict(dx=2), "leave one of them out"),
+        ],
     )

@@ -30,8 +30,8 @@ KNOWN = []
 APART = {
     name: "tests/python/test_layers_golden.py compares the layer with PyTorch's numbers"
     for name in (
-        *("lstm", "gru", "rnn_tanh", "rnn_relu", "multi_head_attention"),
-        *("multi_head_attention_weights", "embedding_bag"),
+        *("lstm", "gru", "rnn_tanh", "rnn_relu", "multihead_attention"),
+        *("multihead_attention_weights", "embedding_bag"),
     )
 } | {
     "max_unpool1d": "tests/python/test_functions_golden.py",
@@ -530,9 +530,9 @@ differs(
 
 differs(
     "cholesky_inverse cholesky_solve linalg_cholesky linalg_cholesky_ex linalg_cond "
-    "linalg_cond_named linalg_eigh linalg_eigvalsh linalg_lstsq linalg_matrix_norm "
-    "linalg_matrix_norm_named linalg_matrix_power linalg_matrix_rank linalg_multi_dot linalg_norm "
-    "linalg_norm_named linalg_pinv linalg_solve_triangular linalg_vecdot logdet",
+    "linalg_cond_by_name linalg_eigh linalg_eigvalsh linalg_lstsq linalg_matrix_norm "
+    "linalg_matrix_norm_by_name linalg_matrix_power linalg_matrix_rank linalg_multi_dot "
+    "linalg_norm linalg_norm_by_name linalg_pinv linalg_solve_triangular linalg_vecdot logdet",
     "only PyTorch raises",
     "",
     "empty, broadcast and out= operands, and gradients through them, that LAPACK's wrappers refuse",
@@ -565,7 +565,7 @@ differs(
     "of a matrix without full rank any basis of what is left completes the factor",
 )
 differs(
-    "linalg_det linalg_matrix_norm linalg_matrix_norm_named norm_named linalg_norm_named "
+    "linalg_det linalg_matrix_norm linalg_matrix_norm_by_name norm_by_name linalg_norm_by_name "
     "linalg_qr linalg_slogdet linalg_svd linalg_svdvals",
     "gradient",
     "",

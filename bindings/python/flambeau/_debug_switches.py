@@ -17,6 +17,12 @@ def is_warn_always_enabled():
     return _deprecated.always
 
 
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Makes every operation give the same bits in every run; indexed writes on a GPU slow down."""
+    api.set_deterministic_enabled(bool(mode))
+    api.set_deterministic_warn_only_enabled(bool(warn_only))
+
+
 def set_deterministic_debug_mode(debug_mode):
     """`use_deterministic_algorithms` by a word or a number: "default" or 0 for no, "warn" or 1 for
     a warning, "error" or 2 for an error."""
@@ -26,19 +32,19 @@ def set_deterministic_debug_mode(debug_mode):
             f"invalid value of debug_mode, expected {', '.join(_MODES)} or 0 to 2, "
             f"got {debug_mode!r}"
         )
-    api.use_deterministic_algorithms(mode > 0, mode == 1)
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
 
 
 def get_deterministic_debug_mode():
     """0, 1 or 2: see `set_deterministic_debug_mode`."""
-    if not api.are_deterministic_algorithms_enabled():
+    if not api.deterministic_enabled():
         return 0
-    return 1 if api.is_deterministic_algorithms_warn_only_enabled() else 2
+    return 1 if api.deterministic_warn_only_enabled() else 2
 
 
 def set_anomaly_enabled(mode, check_nan=True):
     """`autograd.set_detect_anomaly` without its context manager."""
-    api.set_detect_anomaly(bool(mode and check_nan))
+    api.set_detect_anomaly_enabled(bool(mode and check_nan))
 
 
 def is_anomaly_enabled():

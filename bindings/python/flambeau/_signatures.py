@@ -18,9 +18,11 @@ def _by_flag(plain):
             args, named["unbiased"] = args[1:], args[0]
         if named.get("correction", 1) is None:
             del named["correction"]
-        if "unbiased" in named and len(args) < 2:
+        for name, value in zip(("unbiased", "keepdim"), args[1:]):
+            named[name] = value
+        if "unbiased" in named:
             named["correction"] = int(named.pop("unbiased"))
-        made = plain(input, *args, **named)
+        made = plain(input, *args[:1], **named)
         return tuple(made) if isinstance(made, tuple) else made  # these have no names in torch
 
     moment.__name__ = moment.__qualname__ = plain.__name__

@@ -66,7 +66,7 @@ Tensor number_norm(const Tensor& x, double ord, DimsView dim, bool keepdim, Dtyp
 
 Tensor named_norm(const Tensor& x, std::string_view ord, DimsView dim, bool keepdim, Dtype dtype) {
   const MatrixDims d = matrix_dims(x, dim);
-  const Call c{op::linalg_matrix_norm_named, {x}};
+  const Call c{op::linalg_matrix_norm_by_name, {x}};
   const Tensor in = prepared(c[0], dtype);
   check(ord == "fro" || ord == "nuc", Code::invalid_argument, "linalg.matrix_norm: Order ", ord,
         " not supported.");
@@ -129,8 +129,8 @@ Tensor linalg_matrix_norm(const Tensor& A, double ord, DimsView dim, bool keepdi
                           Into) {
   return number_norm(A, ord, dim, keepdim, dtype);
 }
-Tensor linalg_matrix_norm_named(const Tensor& A, std::string_view ord, DimsView dim, bool keepdim,
-                                Dtype dtype, Into) {
+Tensor linalg_matrix_norm_by_name(const Tensor& A, std::string_view ord, DimsView dim, bool keepdim,
+                                  Dtype dtype, Into) {
   return named_norm(A, ord, dim, keepdim, dtype);
 }
 
@@ -141,14 +141,14 @@ Tensor linalg_norm(const Tensor& A, std::optional<double> ord, DimsView dim, boo
   return vector ? norm(A, ord.value_or(2), dim, keepdim, dtype)
                 : number_norm(A, *ord, dim, keepdim, dtype);
 }
-Tensor linalg_norm_named(const Tensor& A, std::string_view ord, DimsView dim, bool keepdim,
-                         Dtype dtype, Into) {
+Tensor linalg_norm_by_name(const Tensor& A, std::string_view ord, DimsView dim, bool keepdim,
+                           Dtype dtype, Into) {
   check_orderable(A, dim);
   return named_norm(A, ord, dim, keepdim, dtype);
 }
 
-Tensor norm_named(const Tensor& input, std::string_view p, DimsView dim, bool keepdim, Dtype dtype,
-                  Into) {
+Tensor norm_by_name(const Tensor& input, std::string_view p, DimsView dim, bool keepdim,
+                    Dtype dtype, Into) {
   if (p == "fro") return norm(input, 2, dim, keepdim, dtype);
   check_orderable(input, dim);
   return named_norm(input, p, dim, keepdim, dtype);
@@ -170,11 +170,11 @@ Tensor linalg_cond(const Tensor& A, std::optional<double> p, Into into) {
   return ord > 0 ? div(greatest, least) : div(least, greatest);
 }
 
-Tensor linalg_cond_named(const Tensor& A, std::string_view p, Into into) {
+Tensor linalg_cond_by_name(const Tensor& A, std::string_view p, Into into) {
   check_matrix("linalg.cond", "A", A);
   check(p == "fro" || p == "nuc", Code::invalid_argument,
         "linalg.cond got an invalid norm type: ", p);
-  const Call c{op::linalg_cond_named.to(into), {A}};
+  const Call c{op::linalg_cond_by_name.to(into), {A}};
   check_floating_matrix("linalg.cond", c[0]);
   if (A.numel() == 0) return zeros(batch_sizes(A), c[0].dtype(), A.device());
   return condition(

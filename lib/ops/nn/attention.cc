@@ -226,7 +226,7 @@ Two heads_of_batch(const Heads& a) {
 }
 
 Two heads(const Heads& a) {
-  const Call c{op::multi_head_attention,
+  const Call c{op::multihead_attention,
                {a.query, a.key, a.value, a.in_weight, a.in_bias, a.q_weight, a.k_weight, a.v_weight,
                 a.bias_k, a.bias_v, a.out_weight, a.out_bias, a.padding, a.mask}};
   check(a.query.dim() == 2 || a.query.dim() == 3, Code::shape,
@@ -249,29 +249,28 @@ Two heads(const Heads& a) {
 
 }  // namespace
 
-Two multi_head_attention_weights(const Tensor& query, const Tensor& key, const Tensor& value,
-                                 int64_t num_heads, const Tensor& in_proj_weight,
-                                 const Tensor& in_proj_bias, const Tensor& q_proj_weight,
-                                 const Tensor& k_proj_weight, const Tensor& v_proj_weight,
-                                 const Tensor& bias_k, const Tensor& bias_v,
-                                 const Tensor& proj_weight, const Tensor& proj_bias,
-                                 const Tensor& key_padding_mask, const Tensor& attn_mask,
-                                 double dropout, bool training, bool add_zero_attn,
-                                 bool is_causal) {
+Two multihead_attention_weights(const Tensor& query, const Tensor& key, const Tensor& value,
+                                int64_t num_heads, const Tensor& in_proj_weight,
+                                const Tensor& in_proj_bias, const Tensor& q_proj_weight,
+                                const Tensor& k_proj_weight, const Tensor& v_proj_weight,
+                                const Tensor& bias_k, const Tensor& bias_v,
+                                const Tensor& proj_weight, const Tensor& proj_bias,
+                                const Tensor& key_padding_mask, const Tensor& attn_mask,
+                                double dropout, bool training, bool add_zero_attn, bool is_causal) {
   return heads({query,        key,           value,         num_heads,        in_proj_weight,
                 in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight,    bias_k,
                 bias_v,       proj_weight,   proj_bias,     key_padding_mask, attn_mask,
                 dropout,      training,      add_zero_attn, is_causal,        true});
 }
 
-Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                            int64_t num_heads, const Tensor& in_proj_weight,
-                            const Tensor& in_proj_bias, const Tensor& q_proj_weight,
-                            const Tensor& k_proj_weight, const Tensor& v_proj_weight,
-                            const Tensor& bias_k, const Tensor& bias_v, const Tensor& proj_weight,
-                            const Tensor& proj_bias, const Tensor& key_padding_mask,
-                            const Tensor& attn_mask, double dropout, bool training,
-                            bool add_zero_attn, bool is_causal) {
+Tensor multihead_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                           int64_t num_heads, const Tensor& in_proj_weight,
+                           const Tensor& in_proj_bias, const Tensor& q_proj_weight,
+                           const Tensor& k_proj_weight, const Tensor& v_proj_weight,
+                           const Tensor& bias_k, const Tensor& bias_v, const Tensor& proj_weight,
+                           const Tensor& proj_bias, const Tensor& key_padding_mask,
+                           const Tensor& attn_mask, double dropout, bool training,
+                           bool add_zero_attn, bool is_causal) {
   return std::get<0>(
       heads({query,        key,           value,         num_heads,        in_proj_weight,
              in_proj_bias, q_proj_weight, k_proj_weight, v_proj_weight,    bias_k,

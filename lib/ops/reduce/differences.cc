@@ -21,6 +21,8 @@ void check_dims(const char* op, const char* who, const Tensor& part, const Tenso
 Tensor areas(const Op& op, const Tensor& y, const Tensor& x, double dx, int64_t dim) {
   const Call c{op, {y, x}};
   check(y.dim() > 0, Code::shape, op, "(): y must have at least 1 dimension, got ", y);
+  check(!x || dx == 1, Code::invalid_argument, op, "(): dx is for points at equal distances, and x",
+        " says where they are: leave one of them out");
   const int64_t d = wrap_dim(dim, y.dim());
   if (y.size(d) == 0) return mul(y, num(0.5));
   const Tensor heights = add(next(y, d), before(y, d));
@@ -64,17 +66,11 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, cons
   return y.is_same(x) ? clone(y) : y;
 }
 
-Tensor trapezoid_dx(const Tensor& y, double dx, int64_t dim) {
-  return sum(areas(op::trapezoid, y, {}, dx, dim), {&dim, 1});
+Tensor trapezoid(const Tensor& y, const Tensor& x, double dx, int64_t dim) {
+  return sum(areas(op::trapezoid, y, x, dx, dim), {&dim, 1});
 }
-Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
-  return sum(areas(op::trapezoid, y, x, 1, dim), {&dim, 1});
-}
-Tensor cumulative_trapezoid_dx(const Tensor& y, double dx, int64_t dim) {
-  return cumsum(areas(op::cumulative_trapezoid, y, {}, dx, dim), dim);
-}
-Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim) {
-  return cumsum(areas(op::cumulative_trapezoid, y, x, 1, dim), dim);
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, double dx, int64_t dim) {
+  return cumsum(areas(op::cumulative_trapezoid, y, x, dx, dim), dim);
 }
 
 }  // namespace flambeau::ops

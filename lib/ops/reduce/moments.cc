@@ -111,12 +111,6 @@ Tensor var(const Tensor& input, DimsView dim, double correction, bool keepdim) {
 Tensor std(const Tensor& input, DimsView dim, double correction, bool keepdim) {
   return moment(op::std, input, dim, correction, keepdim, true);
 }
-Tensor var_unbiased(const Tensor& input, DimsView dim, bool unbiased, bool keepdim) {
-  return moment(op::var, input, dim, unbiased, keepdim, false);
-}
-Tensor std_unbiased(const Tensor& input, DimsView dim, bool unbiased, bool keepdim) {
-  return moment(op::std, input, dim, unbiased, keepdim, true);
-}
 
 Tensor norm(const Tensor& input, double p, DimsView dim, bool keepdim, Dtype dtype) {
   check_floating("linalg.vector_norm: Expected a floating point or complex tensor as input.",

@@ -12,14 +12,8 @@ using Pair = std::tuple<Tensor, Tensor>;
 Pair var_mean(const Tensor& x, DimsView dim, double correction, bool keepdim) {
   return {var(x, dim, correction, keepdim), mean(x, dim, keepdim)};
 }
-Pair var_mean_unbiased(const Tensor& x, DimsView dim, bool unbiased, bool keepdim) {
-  return var_mean(x, dim, unbiased, keepdim);
-}
 Pair std_mean(const Tensor& x, DimsView dim, double correction, bool keepdim) {
   return {ops::std(x, dim, correction, keepdim), mean(x, dim, keepdim)};
-}
-Pair std_mean_unbiased(const Tensor& x, DimsView dim, bool unbiased, bool keepdim) {
-  return std_mean(x, dim, unbiased, keepdim);
 }
 
 Tensor nanmean(const Tensor& x, DimsView dim, bool keepdim, Dtype dtype, Into) {

@@ -118,12 +118,12 @@ def set_autocast_enabled(device_type, enabled=None):
     """Switches autocast of a kind of device; with one argument, that of GPUs."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
-    api.autocast_set(_known(device_type), enabled, None)
+    api.set_autocast_enabled(_known(device_type), enabled)
 
 
 def set_autocast_dtype(device_type, dtype):
     """Sets the dtype that autocast of a kind of device lowers to."""
-    api.autocast_set(device_type, is_autocast_enabled(device_type), dtype)
+    api.set_autocast_dtype(device_type, dtype)
 
 
 def is_autocast_cpu_enabled():
@@ -163,7 +163,7 @@ def is_autocast_cache_enabled():
 
 def set_autocast_cache_enabled(enabled):
     """Switches the keeping of casts."""
-    api.autocast_set_cache_enabled(bool(enabled))
+    api.set_autocast_cache_enabled(bool(enabled))
 
 
 def clear_autocast_cache():

@@ -118,13 +118,13 @@ class set_detect_anomaly:
 
     def __init__(self, mode, check_nan=True):
         self._before = api.detect_anomaly_enabled()
-        api.set_detect_anomaly(bool(mode and check_nan))
+        api.set_detect_anomaly_enabled(bool(mode and check_nan))
 
     def __enter__(self):
         return None
 
     def __exit__(self, *exc):
-        api.set_detect_anomaly(self._before)
+        api.set_detect_anomaly_enabled(self._before)
 
 
 class detect_anomaly(set_detect_anomaly):

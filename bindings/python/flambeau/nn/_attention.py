@@ -25,7 +25,7 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
         )
     apart, whole = (q_proj_weight, k_proj_weight, v_proj_weight), in_proj_weight
     apart, whole = (apart, None) if use_separate_proj_weight else ((None,) * 3, whole)
-    call = api.multi_head_attention_weights if need_weights else api.multi_head_attention
+    call = api.multihead_attention_weights if need_weights else api.multihead_attention
     result = call(
         *(query, key, value, num_heads, whole, in_proj_bias, *apart, bias_k, bias_v),
         *(out_proj_weight, out_proj_bias, key_padding_mask, attn_mask, dropout_p, training),

@@ -1,7 +1,7 @@
 //! The two classifiers: images of 8 by 8 pixels in, 10 logits out.
 
 use flambeau::{
-    nn::{sequential, Activation, Conv2dOptions, Layer, LinearOptions},
+    nn::{sequential, Activation, ConvolutionOptions, Layer, LinearOptions},
     Device, Result,
 };
 
@@ -21,9 +21,9 @@ pub fn mlp(device: Device) -> Result<Layer> {
 }
 
 fn convolution(inputs: i64, outputs: i64, device: Device) -> Result<[Layer; 3]> {
-    let options = Conv2dOptions::default().padding([1]).device(device);
+    let options = ConvolutionOptions::default().padding([1]).device(device);
     Ok([
-        Layer::conv2d_with(inputs, outputs, &[3], options)?,
+        Layer::convolution_with(inputs, outputs, &[3, 3], options)?,
         Layer::activation(Activation::Relu)?,
         Layer::max_pool2d(&[2])?,
     ])
