@@ -20,12 +20,11 @@ class SGD(RuleOptimizer):
     def _update(self, group, params, grads):
         if not group["momentum"]:
             return self._run(params, grads, self._values(group), ())
+        new = [self.state[p].get("momentum_buffer") is None for p in params]
+        if True not in new:
+            return super()._update(group, params, grads)
         for first in False, True:  # parameters whose buffers hold nothing yet step apart
-            chosen = [
-                (p, g)
-                for p, g in zip(params, grads)
-                if (self.state[p].get("momentum_buffer") is None) == first
-            ]
+            chosen = [both for both, is_new in zip(zip(params, grads), new) if is_new == first]
             if not chosen:
                 continue
             if first and group["dampening"] and _is_skipped(self):
