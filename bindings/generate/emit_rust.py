@@ -13,6 +13,7 @@ import re
 import rust_docs
 import rust_types
 from emit_rust_ffi import HEADER, identifier, rust_type
+from emit_rust_ffi import field as sys_field
 from model import Api, Function, Param, pointee
 from rust_model import Argument, RustApi, argument, field, is_option, namespace, type_name
 
@@ -42,6 +43,11 @@ class Method:
         self.fields = [field(a) for a in chosen] if self.options else []
         self.extra += [] if self.options else chosen
         self.chains = self.receiver is not None and f.result.get("operand") == self.receiver.name
+
+    @property
+    def refuses_text(self) -> bool:
+        """Whether a call that never fails takes a text, which Rust may not be able to hand over."""
+        return not self.f.raises and any(a.param.kind == "string" for a in self.arguments)
 
     def text(self) -> str:
         indent = "    " if self.place.type else ""
@@ -79,6 +85,7 @@ class Method:
         if len(parts) > 7:
             text += f"{indent}#[allow(clippy::too_many_arguments)]\n"
         result = self._result()
+        result = f"Result<{result}>" if self.refuses_text else result
         head = f"{indent}pub {'unsafe ' if danger else ''}fn {name}({', '.join(parts)})" + (
             f" -> {result}" if result else ""
         )
@@ -135,14 +142,15 @@ class Method:
         lines.append(
             "// SAFETY: handles are live, lists have the lengths given, and texts end in zero."
         )
-        return lines + self._convert(call)
+        made = self._convert(call)
+        return lines + ([f"Ok({made[0]})"] if self.refuses_text else made)
 
     def _struct(self, values: dict[str, str]) -> str:
         """The options as C has them, on the stack."""
         struct = f"sys::{self.f.options}"
         fields = ""
         for p in (p for p in self.f.params if p.option):
-            name, value = identifier(p.name), values[p.name]
+            name, value = sys_field(p.name), values[p.name]
             fields += f"{name}, " if name == value else f"{name}: {value}, "
         if self.rust.reserved(self.f.options):
             fields += "reserved: 0, "

@@ -36,6 +36,11 @@ def identifier(name: str) -> str:
     return f"r#{name}" if name in KEYWORDS else name
 
 
+def field(name: str) -> str:
+    """A field of a C struct, as bindgen names it."""
+    return f"{name}_" if name in KEYWORDS else name
+
+
 def rust_type(c: str) -> str:
     """`const flam_tensor *const *` as `*const *const flam_tensor`."""
     if "(*)" in c:
@@ -72,7 +77,7 @@ def _layouts(structs: list[dict]) -> str:
     rows = ""
     for s in structs:
         offsets = ", ".join(
-            f"{identifier(name)} {offset}" for name, offset in s["layout"]["offsets"].items()
+            f"{field(name)} {offset}" for name, offset in s["layout"]["offsets"].items()
         )
         rows += f"    {s['name']}: {s['layout']['size']}, {s['layout']['align']}; {offsets};\n"
     return f"{HEADER}\nuse crate::ffi::*;\n\nlayouts! {{\n{rows}}}\n"
@@ -97,7 +102,7 @@ def _defaults(api: Api) -> str:
     text = ""
     for s in (s for s in api.structs if s["params"]):
         fields = "".join(
-            f"            {identifier(p.name)}: {_default(p, numbers)},\n" for p in s["params"]
+            f"            {field(p.name)}: {_default(p, numbers)},\n" for p in s["params"]
         )
         fields += f"            {RESERVED}: 0,\n" * (s["fields"][-1]["name"] == RESERVED)
         text += (
