@@ -273,6 +273,7 @@ op(
     ulp=8,
     atol=1e-6,
     elementwise=False,
+    big=[(x(6, 30_000), LENGTHS)],
     bad={"int64": "not implemented"},
     refuses=[
         ((x(6, 3), x(2, 2, dtype="int64")), dict(reduce="sum"), "expected lengths or offsets"),

@@ -144,6 +144,7 @@ op(
         (x(5, 6), x(2, values=(-1.0, 2.0)), positive(5, 6)),
     ],
     options=[dict(density=True)],
+    big=[(x(300, 300), x(4, values=(-1.0, -0.5, 1.0, 2.0)), positive(300, 300))],
     refuses=[
         ((x(3), x(2, 2), x(3)), {}, "one dimension, but got 2"),
         ((x(3), x(0), x(3)), {}, "should not be empty"),
