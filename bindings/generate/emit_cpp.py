@@ -110,6 +110,7 @@ def emit(api: Api) -> dict[str, str]:
         + "\n}  // namespace flambeau::ops\n"
     )
     return {
+        "lib/nn/gen/layers.h": _declarations(api, "nn", ["nn/module.h"]),
         "lib/ops/gen/ops.h": _declarations(api, "ops", ["ops/op.h", "tensor/tensor.h"]),
         "lib/capi/gen/targets.h": _declarations(api, "capi", ["capi/objects.h"]),
         "lib/ops/gen/derived.cc": derived,

@@ -16,7 +16,8 @@ _NUMBERS = {"int", "double", "size", "ints", "doubles"}
 
 def emit(api: Api) -> dict[str, str]:
     order = {name: i for i, name in enumerate(sorted({f.header for f in api.functions}))}
-    bases = sorted((f for f in api.functions if not f.form), key=lambda f: order[f.header])
+    whole = (f for f in api.functions if f.form in (None, "layer"))
+    bases = sorted(whole, key=lambda f: order[f.header])
     forms: dict[str, list[str]] = {}
     for f in api.functions:
         if f.form:
@@ -90,6 +91,8 @@ def _function(f: Function, forms: list[str]) -> dict:
         "torch": f.torch,
         "extends": f.extends,
         "forms": forms,
+        "layer_of": f.base,
+        "layer": f.layer,
         "blocks": f.blocks,
     }
 

@@ -179,9 +179,7 @@ def _enums_used(functions: list[Function]) -> list[str]:
 
 
 def _file(header: str, functions: list[Function]) -> str:
-    targets = sorted(
-        {'"ops/ops.h"' if f.namespace == "ops" else '"capi/gen/targets.h"' for f in functions}
-    )
+    targets = sorted({cpp.TARGETS[f.namespace] for f in functions})
     # The declarations are what exports the functions: without them they are hidden.
     first = [*_enums_used(functions), '"capi/guard.h"', '"flambeau/flambeau.h"']
     if any(f.options for f in functions):

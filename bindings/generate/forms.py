@@ -1,6 +1,6 @@
 """Functions that a declaration brings along: FLAM_INPLACE and FLAM_OUT the forms that write into
-what is there, FLAM_NUMBER those that take numbers in place of tensors, the release of a handle type
-its `retain` and `keep`.
+what is there, FLAM_NUMBER those that take numbers in place of tensors, FLAM_LAYER the module that
+holds an operation's options, the release of a handle type its `retain` and `keep`.
 
 `link` then names what each function's shim calls: a form with numbers has its tensor's form as
 target, and two functions of one operation (FLAM_EXTENDS) have one.
@@ -24,7 +24,8 @@ def of(f: Function) -> list[Function]:
     marked = next((p.number for p in f.params if p.number), "").split()
     kinds = [kind for kind in _NUMBERS if kind in marked]
     plain = [f, *(g for g in written if g.form == "inplace")]
-    return written + [_with_numbers(g, kind) for kind in kinds for g in plain]
+    made = written + [_with_numbers(g, kind) for kind in kinds for g in plain]
+    return made + ([] if f.layer is None else [_layer(f)])
 
 
 def takes_numbers(f: Function) -> bool:
@@ -58,6 +59,7 @@ def _derived(f: Function, name: str, form: str, operand: str | None, **more) -> 
         inplace=False,
         out=False,
         autocast={},
+        layer=None,
         **more,
     )
 
@@ -146,6 +148,52 @@ def _out(f: Function) -> Function:
             returns="`out` itself, without another count.",
         ),
         extends=_suffixed(f.extends, "_out"),
+    )
+
+
+def inputs_of(f: Function) -> list[Param]:
+    """What the module of an operation takes when it is called: its tensors but the optional ones,
+    which are buffers."""
+    return [p for p in f.params if p.kind == "tensor" and not p.nullable]
+
+
+def _layer(f: Function) -> Function:
+    """The module's constructor: it takes what its forward does not. Whether it trains is its
+    mode."""
+    left_out = {p.name for p in inputs_of(f)} | {"training"}
+    params = [
+        dataclasses.replace(p) for p in f.params if p.name not in left_out and p.kind != "out"
+    ]
+    options = [p for p in params if p.option and not p.count_of]
+    alone = f.options and len(options) == 1 and not any(p.count_of for p in params if p.option)
+    for p in params:
+        p.option = p.option and not alone
+        p.after = None
+    names = {p.name for p in params if not p.option}
+    plain = [dataclasses.replace(p) for p in params if p.name in names]
+    held = [p for p in f.c_params if f.is_options(p) and not alone and options]
+    brief = f.doc["brief"]
+    return _derived(
+        f,
+        "flam_nn_" + f.op,
+        "layer",
+        None,
+        namespace="nn",
+        target=f.op,
+        extends=None,
+        blocks=False,
+        torch=[],
+        params=params,
+        c_params=plain + held,
+        options=f.options if held else None,
+        result={"kind": "handle", "type": "flam_module *", "nullable": False},
+        doc=dict(
+            f.doc,
+            brief=f"`{f.name}` as a module: {brief[:1].lower()}{brief[1:]}",
+            text="",
+            returns="the module.",
+            errors="`FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.",
+        ),
     )
 
 

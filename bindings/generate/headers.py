@@ -317,6 +317,7 @@ class Reader:
             resolve_autocast(notes.get("autocast", "")),
             options,
             notes.get("extends"),
+            layer=notes.get("layer"),
         )
         if extended:
             f.torch, f.autocast = extended.torch, extended.autocast

@@ -17,7 +17,7 @@ _KEYWORDS = set(
     union unsigned using virtual void volatile while xor""".split()
 )
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
-_NOTES = set("since blocks borrowed torch inplace out nullable autocast extends value".split())
+_NOTES = set("since blocks borrowed torch inplace out layer nullable autocast extends value".split())
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
 _MARKS = set("nullable nullable_entries default variadic keyword consumes after number".split())
 _MOST = 8  # arguments of a function
@@ -39,6 +39,7 @@ def function(
     yield from _torch(f, notes.get("torch"))
     yield from _autocast(f, notes.get("autocast"))
     yield from _forms(f)
+    yield from _layer(f)
     yield from _arguments(f)
     names = {p.name for p in f.c_params}
     if "drop" in names and not names & {"user", "payload"}:
@@ -216,6 +217,27 @@ def extension(f: Function, plain: Function | None, notes: dict[str, str]) -> Ite
         yield f"result, FLAM_INPLACE and FLAM_OUT are those of {f.extends}"
     if set(notes) & {"torch", "autocast"}:
         yield f"FLAM_TORCH and FLAM_AUTOCAST stand before {f.extends}"
+
+
+def _layer(f: Function) -> Iterator[str]:
+    if f.layer is None:
+        return
+    first = next((p for p in f.params if p.kind == "out"), None)
+    result = first.type if first else f.result["type"] + "*"
+    if f.namespace != "ops" or result != "flam_tensor **":
+        yield "FLAM_LAYER is for operations (namespace: ops) whose first result is a tensor"
+    odd = [p.name for p in f.params if p.kind in ("tensors", "handle", "string", "strings")]
+    if odd:
+        yield f"FLAM_LAYER: a module cannot hold {_listed(odd)}"
+    options = [p for p in f.params if p.option and not p.count_of]
+    if len(options) > 2 and any(p.name == "training" for p in options):
+        yield "FLAM_LAYER: `training` is the module's mode and cannot stand between other options"
+    if not re.fullmatch(r"[A-Z]\w*\(.*\)", f.layer):
+        yield f'FLAM_LAYER("{f.layer}"): write a class and what it shows, as in GLU([dim=])'
+    names = {p.name for p in f.params}
+    for name in re.findall(r"\w+", " ".join(re.findall(r"\[(.*?)\]", f.layer))):
+        if name not in names | {"or"}:
+            yield f"FLAM_LAYER: [{name}] names no parameter"
 
 
 def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterator[str]:

@@ -78,6 +78,7 @@ class Function:
     extends: str | None = None  # the function of the same operation that lacks its last parameters
     target: str = ""  # what the shim calls, without its namespace
     whole: list[Param] | None = None  # the target's parameters, where they are more than its own
+    layer: str | None = None  # how the module prints that holds its options
 
     @property
     def op(self) -> str:

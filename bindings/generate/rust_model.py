@@ -29,7 +29,7 @@ INTERNAL = ("flam_error", "flam_tensor_list")  # errors and lists become Rust's 
 OWN_THREADS = ("flam_loader", "flam_dataset")
 # Where a header's functions and types are, when not at the crate's root.
 NAMESPACES = {
-    **dict.fromkeys(("layers", "blocks", "module"), "nn"),
+    **dict.fromkeys(("layers", "blocks", "transformer", "module"), "nn"),
     **dict.fromkeys(("optim", "optim_step", "schedule"), "optim"),
     **dict.fromkeys(("autograd", "saved"), "autograd"),
     **dict.fromkeys(("plot", "progress"), "tools"),

@@ -29,7 +29,7 @@ GROUPS = {
     "Shapes and indices": "shape join arrange index pad",
     "Linear algebra": "matmul contract linalg window",
     "Networks": "conv pool norm attention recurrent embedding image loss margin random init",
-    "Modules and training": "module layers blocks optim optim_step schedule autograd saved amp",
+    "Modules and training": "module layers blocks transformer optim optim_step schedule autograd saved amp",
     "Data and files": "data io state",
     "Memory, streams and tools": "memory stream profiler progress plot",
 }

@@ -54,7 +54,7 @@ static flam_module *mlp(void) {
   flam_module *model = flam_nn_sequential();
   flam_module_append(model, flam_nn_flatten(NULL));
   flam_module_append(model, flam_nn_linear(64, 256, NULL));
-  flam_module_append(model, flam_nn_activation(FLAM_ACTIVATION_RELU));
+  flam_module_append(model, flam_nn_relu());
   flam_module_append(model, flam_nn_linear(256, 10, NULL));
   return model;
 }
@@ -65,7 +65,7 @@ static void append_convolution(flam_module *model, int64_t in, int64_t out) {
   how.padding = &pixel; /* the image keeps its size */
   how.n_padding = 1;
   flam_module_append(model, flam_nn_convolution(in, out, kernel, 2, &how));
-  flam_module_append(model, flam_nn_activation(FLAM_ACTIVATION_RELU));
+  flam_module_append(model, flam_nn_relu());
   flam_module_append(model, flam_nn_max_pool2d(&pool, 1, NULL));
 }
 

@@ -21,6 +21,7 @@ enum { FLAM_GELU_UNSPECIFIED = 0, FLAM_GELU_NONE = 1, FLAM_GELU_TANH = 2 };
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("torch Tensor F")
+FLAM_LAYER("ReLU()")
 FLAM_API FLAM_INPLACE flam_tensor *flam_relu(const flam_tensor *input);
 
 /** `x` above 0, else `negative_slope * x`, elementwise.
@@ -31,6 +32,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_relu(const flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("LeakyReLU([negative_slope=])")
 FLAM_API FLAM_INPLACE flam_tensor *flam_leaky_relu(
     const flam_tensor *input, double negative_slope FLAM_DEFAULT(0.01));
 
@@ -43,6 +45,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_leaky_relu(
  * - source: Clevert et al., 2015, arXiv 1511.07289.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("ELU([alpha=])")
 FLAM_API FLAM_INPLACE flam_tensor *flam_elu(const flam_tensor *input, double alpha FLAM_DEFAULT(1));
 
 /** Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
@@ -53,6 +56,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_elu(const flam_tensor *input, double alp
  * - source: Klambauer et al., 2017, arXiv 1706.02515.
  */
 FLAM_TORCH("torch F")
+FLAM_LAYER("SELU()")
 FLAM_API FLAM_INPLACE flam_tensor *flam_selu(const flam_tensor *input);
 
 /** Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
@@ -66,6 +70,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_selu(const flam_tensor *input);
  * - source: Barron, 2017, arXiv 1704.07483.
  */
 FLAM_TORCH("torch F")
+FLAM_LAYER("CELU([alpha=])")
 FLAM_API FLAM_INPLACE flam_tensor *flam_celu(
     const flam_tensor *input, double alpha FLAM_DEFAULT(1));
 
@@ -79,6 +84,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_celu(
  * - source: Hendrycks and Gimpel, 2016, arXiv 1606.08415.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("GELU([approximate=])")
 FLAM_API flam_tensor *flam_gelu(
     const flam_tensor *input, flam_gelu_form approximate FLAM_DEFAULT(FLAM_GELU_NONE));
 
@@ -90,6 +96,7 @@ FLAM_API flam_tensor *flam_gelu(
  * - source: Elfwing et al., 2017, arXiv 1702.03118.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("SiLU()")
 FLAM_API FLAM_INPLACE flam_tensor *flam_silu(const flam_tensor *input);
 
 /** `x * tanh(softplus(x))` elementwise.
@@ -100,6 +107,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_silu(const flam_tensor *input);
  * - source: Misra, 2019, arXiv 1908.08681.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("Mish()")
 FLAM_API FLAM_INPLACE flam_tensor *flam_mish(const flam_tensor *input);
 
 /** Options of `flam_softplus`. */
@@ -117,6 +125,7 @@ typedef struct flam_softplus_options {
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("cuda=f32")
+FLAM_LAYER("Softplus([beta=], [threshold=])")
 FLAM_API flam_tensor *flam_softplus(const flam_tensor *input, const flam_softplus_options *options);
 
 /** `min(max(x, 0), 6)` elementwise.
@@ -126,6 +135,7 @@ FLAM_API flam_tensor *flam_softplus(const flam_tensor *input, const flam_softplu
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("ReLU6()")
 FLAM_API FLAM_INPLACE flam_tensor *flam_relu6(const flam_tensor *input);
 
 /** Options of `flam_hardtanh`. */
@@ -143,6 +153,7 @@ typedef struct flam_hardtanh_options {
  *   exceeds `max_val`.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("Hardtanh([min_val=], [max_val=])")
 FLAM_API FLAM_INPLACE flam_tensor *flam_hardtanh(
     const flam_tensor *input, const flam_hardtanh_options *options);
 
@@ -153,6 +164,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_hardtanh(
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("Hardsigmoid()")
 FLAM_API FLAM_INPLACE flam_tensor *flam_hardsigmoid(const flam_tensor *input);
 
 /** `x * min(max(x + 3, 0), 6) / 6` elementwise.
@@ -163,6 +175,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_hardsigmoid(const flam_tensor *input);
  * - source: Howard et al., 2019, arXiv 1905.02244.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("Hardswish()")
 FLAM_API FLAM_INPLACE flam_tensor *flam_hardswish(const flam_tensor *input);
 
 /** `log(sigmoid(x))` elementwise, without overflow.
@@ -172,6 +185,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_hardswish(const flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("LogSigmoid()")
 FLAM_API flam_tensor *flam_logsigmoid(const flam_tensor *input);
 
 /** `x` above a threshold, else a constant, elementwise.
@@ -183,6 +197,7 @@ FLAM_API flam_tensor *flam_logsigmoid(const flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("torch F")
+FLAM_LAYER("Threshold([threshold=], [value=])")
 FLAM_API FLAM_INPLACE flam_tensor *flam_threshold(
     const flam_tensor *input, double threshold, double value);
 
@@ -193,6 +208,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_threshold(
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("Softsign()")
 FLAM_API flam_tensor *flam_softsign(const flam_tensor *input);
 
 /** `x - tanh(x)` elementwise.
@@ -202,6 +218,7 @@ FLAM_API flam_tensor *flam_softsign(const flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("Tanhshrink()")
 FLAM_API flam_tensor *flam_tanhshrink(const flam_tensor *input);
 
 /** Exponentials of the elements, divided by their sum along a dimension.
@@ -215,6 +232,7 @@ FLAM_API flam_tensor *flam_tanhshrink(const flam_tensor *input);
  */
 FLAM_TORCH("torch Tensor F torch.special.softmax")
 FLAM_AUTOCAST("cuda=f32")
+FLAM_LAYER("Softmax([dim=])")
 FLAM_API flam_tensor *flam_softmax(
     const flam_tensor *input, int64_t dim,
     FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
@@ -230,6 +248,7 @@ FLAM_API flam_tensor *flam_softmax(
  */
 FLAM_TORCH("torch Tensor F torch.special.log_softmax")
 FLAM_AUTOCAST("cuda=f32")
+FLAM_LAYER("LogSoftmax([dim=])")
 FLAM_API flam_tensor *flam_log_softmax(
     const flam_tensor *input, int64_t dim,
     FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
@@ -243,6 +262,7 @@ FLAM_API flam_tensor *flam_log_softmax(
  * - source: Dauphin et al., 2016, arXiv 1612.08083.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("GLU([dim=])")
 FLAM_API flam_tensor *flam_glu(const flam_tensor *input, int64_t dim FLAM_DEFAULT(-1));
 
 /** `x` where it is positive, else `weight * x`, with a learned weight.
@@ -286,6 +306,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_rrelu(
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("torch Tensor F")
+FLAM_LAYER("Hardshrink([lambd])")
 FLAM_API flam_tensor *flam_hardshrink(const flam_tensor *input, double lambd FLAM_DEFAULT(0.5));
 
 /** `x - lambd` above `lambd`, `x + lambd` below `-lambd`, else 0.
@@ -297,6 +318,7 @@ FLAM_API flam_tensor *flam_hardshrink(const flam_tensor *input, double lambd FLA
  *   for a negative `lambd`.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("Softshrink([lambd])")
 FLAM_API flam_tensor *flam_softshrink(const flam_tensor *input, double lambd FLAM_DEFAULT(0.5));
 
 /** Options of `flam_gumbel_softmax`. */

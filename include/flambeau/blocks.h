@@ -1,4 +1,4 @@
-/* Larger layers: any convolution, normalisations without a batch, tables, recurrence and attention.
+/* Larger layers: any convolution, normalisations without a batch, tables, recurrence, attention.
  * namespace: capi
  *
  * Parameters have PyTorch's names, shapes and initial distributions.
@@ -7,6 +7,7 @@
 #define FLAMBEAU_BLOCKS_H
 
 #include "flambeau/common.h"
+#include "flambeau/embedding.h"
 #include "flambeau/module.h"
 #include "flambeau/pad.h"
 
@@ -128,14 +129,18 @@ FLAM_API flam_module *flam_nn_group_norm(
 typedef struct flam_nn_instance_norm_options {
   size_t struct_size; /**< sizeof(flam_nn_instance_norm_options) */
   double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
+  /** share of the batch in the running statistics; default 0.1 */
+  double momentum FLAM_DEFAULT(0.1);
   flam_bool affine FLAM_DEFAULT(0); /**< whether there are a weight and a bias; default false */
+  /** whether running statistics are kept, and used in evaluation; default false */
+  flam_bool track_running_stats FLAM_DEFAULT(0);
   /** of the parameters; default: the default dtype */
   flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
   flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
-  int32_t reserved; /**< 0 */
 } flam_nn_instance_norm_options;
 
-/** Normalisation of each channel of each instance, without running statistics.
+/** Normalisation of each channel of each instance, with parameters `weight`, `bias` and buffers
+ * `running_mean`, `running_var`, `num_batches_tracked` where options ask for them.
  *
  * - `num_features`: channels of the input.
  * - `spatial`: 1, 2 or 3, as in InstanceNorm1d, 2d and 3d.
@@ -165,6 +170,31 @@ typedef struct flam_nn_embedding_options {
  */
 FLAM_API flam_module *flam_nn_embedding(
     int64_t num_embeddings, int64_t embedding_dim, const flam_nn_embedding_options *options);
+
+/** Options of `flam_nn_embedding_bag`. */
+typedef struct flam_nn_embedding_bag_options {
+  size_t struct_size; /**< sizeof(flam_nn_embedding_bag_options) */
+  flam_bag mode FLAM_DEFAULT(FLAM_BAG_MEAN); /**< sum, mean or max; default mean */
+  /** whether the last offset is the end of the last bag; default false */
+  flam_bool include_last_offset FLAM_DEFAULT(0);
+  /** row that stays zero and counts for nothing; default none */
+  const int64_t *padding_idx FLAM_DEFAULT(NULL);
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+} flam_nn_embedding_bag_options;
+
+/** Sums, means or maxima of looked-up vectors, bag by bag, with the parameter `weight`
+ * [num_embeddings, embedding_dim]. Its forward function takes what `flam_embedding_bag` takes
+ * beside it: indices, then optionally where bags start, then optionally factors of the vectors.
+ *
+ * - `num_embeddings`: rows of the table.
+ * - `embedding_dim`: size of a vector.
+ * - returns: the module.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for sizes or a row out of range.
+ */
+FLAM_API flam_module *flam_nn_embedding_bag(
+    int64_t num_embeddings, int64_t embedding_dim, const flam_nn_embedding_bag_options *options);
 
 /** Options of `flam_nn_recurrent`. */
 typedef struct flam_nn_recurrent_options {
@@ -197,6 +227,31 @@ FLAM_API flam_module *flam_nn_recurrent(
     flam_recurrent kind, int64_t input_size, int64_t hidden_size,
     const flam_nn_recurrent_options *options);
 
+/** Options of `flam_nn_recurrent_cell`. */
+typedef struct flam_nn_recurrent_cell_options {
+  size_t struct_size; /**< sizeof(flam_nn_recurrent_cell_options) */
+  flam_bool bias FLAM_DEFAULT(1); /**< whether there is a bias; default true (1) */
+  /** of the parameters; default: the default dtype */
+  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
+  int32_t reserved; /**< 0 */
+} flam_nn_recurrent_cell_options;
+
+/** One step of a recurrent layer, with parameters `weight_ih`, `weight_hh`, `bias_ih` and
+ * `bias_hh`. Its forward function takes an input, [n, input_size] or [input_size], then optionally
+ * the state and, for an LSTM, the cell; they begin with zeros. It returns the next state; of an
+ * LSTM state and cell, stacked: [2, n, hidden_size].
+ *
+ * - `kind`: which one.
+ * - `input_size`: features of the input.
+ * - `hidden_size`: features of the state.
+ * - returns: the module.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size or kind out of range.
+ */
+FLAM_API flam_module *flam_nn_recurrent_cell(
+    flam_recurrent kind, int64_t input_size, int64_t hidden_size,
+    const flam_nn_recurrent_cell_options *options);
+
 /** Options of `flam_nn_multihead_attention`. */
 typedef struct flam_nn_multihead_attention_options {
   size_t struct_size; /**< sizeof(flam_nn_multihead_attention_options) */
@@ -220,36 +275,6 @@ typedef struct flam_nn_multihead_attention_options {
  */
 FLAM_API flam_module *flam_nn_multihead_attention(
     int64_t embed_dim, int64_t num_heads, const flam_nn_multihead_attention_options *options);
-
-/** Options of `flam_nn_transformer_encoder_layer`. */
-typedef struct flam_nn_transformer_encoder_layer_options {
-  size_t struct_size; /**< sizeof(flam_nn_transformer_encoder_layer_options) */
-  /** features inside the feed-forward network; default 2048 */
-  int64_t dim_feedforward FLAM_DEFAULT(2048);
-  double dropout FLAM_DEFAULT(0.1); /**< probability of dropping in training; default 0.1 */
-  /** whether the activation is GELU instead of ReLU; default false */
-  flam_bool gelu FLAM_DEFAULT(0);
-  double eps FLAM_DEFAULT(1e-5); /**< added to the variance; default 1e-5 */
-  /** whether the batch is the first dimension; default false */
-  flam_bool batch_first FLAM_DEFAULT(0);
-  /** whether norms come before attention and network; default false */
-  flam_bool norm_first FLAM_DEFAULT(0);
-  /** of the parameters; default: the default dtype */
-  flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE);
-  flam_device device FLAM_DEFAULT(0); /**< of the parameters; default: the default device */
-} flam_nn_transformer_encoder_layer_options;
-
-/** Self-attention and a feed-forward network, each with a residual and a layer norm. Its forward
- * function takes the sequence and optionally a mask.
- *
- * - `d_model`: features, divisible by `num_heads`.
- * - `num_heads`: how many heads.
- * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the features are not divisible.
- * - source: Vaswani et al., 2017, arXiv 1706.03762.
- */
-FLAM_API flam_module *flam_nn_transformer_encoder_layer(
-    int64_t d_model, int64_t num_heads, const flam_nn_transformer_encoder_layer_options *options);
 
 #ifdef __cplusplus
 }

@@ -42,6 +42,9 @@
 #define FLAM_OUT FLAM_META("out") /* derives flam_<op>_out, which writes into `out` */
 /* the same operation as `plain`, one function in Python, with options that `plain` lacks */
 #define FLAM_EXTENDS(plain) FLAM_META("extends=" #plain)
+/* derives flam_nn_<op>, a module that holds the options; `text` is how it prints: the class and, in
+ * brackets, options: [name], [name=], or [name or another], a list that may be absent */
+#define FLAM_LAYER(text) FLAM_META("layer=" text)
 /* What autocast does to the floating operands: lower, f32, widest or banned, or rest, for nothing
  * even in the ops that it is made of; alike on all devices or as in "cpu=lower cuda=f32", where a
  * kind of device that is not named keeps them. */

@@ -26,6 +26,7 @@ typedef struct flam_cosine_similarity_options {
  */
 FLAM_AUTOCAST("cuda=f32")
 FLAM_TORCH("F torch")
+FLAM_LAYER("CosineSimilarity()")
 FLAM_API flam_tensor *flam_cosine_similarity(
     const flam_tensor *x1, const flam_tensor *x2, const flam_cosine_similarity_options *options);
 
@@ -47,6 +48,7 @@ typedef struct flam_pairwise_distance_options {
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("F torch")
+FLAM_LAYER("PairwiseDistance()")
 FLAM_API flam_tensor *flam_pairwise_distance(
     const flam_tensor *x1, const flam_tensor *x2, const flam_pairwise_distance_options *options);
 

@@ -63,6 +63,7 @@
 #include "flambeau/stream.h"
 #include "flambeau/tensor.h"
 #include "flambeau/ternary.h"
+#include "flambeau/transformer.h"
 #include "flambeau/window.h"
 
 #endif

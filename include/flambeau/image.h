@@ -59,6 +59,7 @@ typedef struct flam_interpolate_options {
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for options that do not go together.
  */
 FLAM_AUTOCAST("cuda=f32")
+FLAM_LAYER("Upsample([scale_factor= or size=], [mode=])")
 FLAM_API flam_tensor *flam_interpolate(
     const flam_tensor *input, const flam_interpolate_options *options);
 
@@ -108,6 +109,7 @@ FLAM_API flam_tensor *flam_affine_grid(
  * - source: Shi et al., 2016, arXiv 1609.05158.
  */
 FLAM_TORCH("F torch")
+FLAM_LAYER("PixelShuffle([upscale_factor=])")
 FLAM_API flam_tensor *flam_pixel_shuffle(const flam_tensor *input, int64_t upscale_factor);
 
 /** Turns an image into channels of a coarser one, the inverse of `flam_pixel_shuffle`.
@@ -118,6 +120,7 @@ FLAM_API flam_tensor *flam_pixel_shuffle(const flam_tensor *input, int64_t upsca
  * - errors: `FLAM_ERROR_SHAPE` where r does not divide a size.
  */
 FLAM_TORCH("F torch")
+FLAM_LAYER("PixelUnshuffle([downscale_factor=])")
 FLAM_API flam_tensor *flam_pixel_unshuffle(const flam_tensor *input, int64_t downscale_factor);
 
 /** Interleaves groups of channels.
@@ -129,6 +132,7 @@ FLAM_API flam_tensor *flam_pixel_unshuffle(const flam_tensor *input, int64_t dow
  * - source: Zhang et al., 2017, arXiv 1707.01083.
  */
 FLAM_TORCH("F torch")
+FLAM_LAYER("ChannelShuffle([groups=])")
 FLAM_API flam_tensor *flam_channel_shuffle(const flam_tensor *input, int64_t groups);
 
 /** Options of `flam_im2col` and `flam_col2im`. */
@@ -151,6 +155,7 @@ typedef struct flam_im2col_options {
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F.unfold")
+FLAM_LAYER("Unfold([kernel_size=], [dilation=], [padding=], [stride=])")
 FLAM_API flam_tensor *flam_im2col(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_im2col_options *options);
@@ -164,6 +169,7 @@ FLAM_API flam_tensor *flam_im2col(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F.fold")
+FLAM_LAYER("Fold([output_size=], [kernel_size=], [dilation=], [padding=], [stride=])")
 FLAM_API flam_tensor *flam_col2im(
     const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
     const int64_t *kernel_size, size_t n_kernel_size, const flam_im2col_options *options);

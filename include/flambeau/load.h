@@ -24,41 +24,63 @@ extern "C" {
 struct flam_api_table {
   flam_tensor *(*relu)(const flam_tensor *);
   flam_tensor *(*relu_)(flam_tensor *);
+  flam_module *(*nn_relu)(void);
   flam_tensor *(*leaky_relu)(const flam_tensor *, double);
   flam_tensor *(*leaky_relu_)(flam_tensor *, double);
+  flam_module *(*nn_leaky_relu)(double);
   flam_tensor *(*elu)(const flam_tensor *, double);
   flam_tensor *(*elu_)(flam_tensor *, double);
+  flam_module *(*nn_elu)(double);
   flam_tensor *(*selu)(const flam_tensor *);
   flam_tensor *(*selu_)(flam_tensor *);
+  flam_module *(*nn_selu)(void);
   flam_tensor *(*celu)(const flam_tensor *, double);
   flam_tensor *(*celu_)(flam_tensor *, double);
+  flam_module *(*nn_celu)(double);
   flam_tensor *(*gelu)(const flam_tensor *, flam_gelu_form);
+  flam_module *(*nn_gelu)(flam_gelu_form);
   flam_tensor *(*silu)(const flam_tensor *);
   flam_tensor *(*silu_)(flam_tensor *);
+  flam_module *(*nn_silu)(void);
   flam_tensor *(*mish)(const flam_tensor *);
   flam_tensor *(*mish_)(flam_tensor *);
+  flam_module *(*nn_mish)(void);
   flam_tensor *(*softplus)(const flam_tensor *, const flam_softplus_options *);
+  flam_module *(*nn_softplus)(const flam_softplus_options *);
   flam_tensor *(*relu6)(const flam_tensor *);
   flam_tensor *(*relu6_)(flam_tensor *);
+  flam_module *(*nn_relu6)(void);
   flam_tensor *(*hardtanh)(const flam_tensor *, const flam_hardtanh_options *);
   flam_tensor *(*hardtanh_)(flam_tensor *, const flam_hardtanh_options *);
+  flam_module *(*nn_hardtanh)(const flam_hardtanh_options *);
   flam_tensor *(*hardsigmoid)(const flam_tensor *);
   flam_tensor *(*hardsigmoid_)(flam_tensor *);
+  flam_module *(*nn_hardsigmoid)(void);
   flam_tensor *(*hardswish)(const flam_tensor *);
   flam_tensor *(*hardswish_)(flam_tensor *);
+  flam_module *(*nn_hardswish)(void);
   flam_tensor *(*logsigmoid)(const flam_tensor *);
+  flam_module *(*nn_logsigmoid)(void);
   flam_tensor *(*threshold)(const flam_tensor *, double, double);
   flam_tensor *(*threshold_)(flam_tensor *, double, double);
+  flam_module *(*nn_threshold)(double, double);
   flam_tensor *(*softsign)(const flam_tensor *);
+  flam_module *(*nn_softsign)(void);
   flam_tensor *(*tanhshrink)(const flam_tensor *);
+  flam_module *(*nn_tanhshrink)(void);
   flam_tensor *(*softmax)(const flam_tensor *, int64_t, flam_dtype);
+  flam_module *(*nn_softmax)(int64_t, flam_dtype);
   flam_tensor *(*log_softmax)(const flam_tensor *, int64_t, flam_dtype);
+  flam_module *(*nn_log_softmax)(int64_t, flam_dtype);
   flam_tensor *(*glu)(const flam_tensor *, int64_t);
+  flam_module *(*nn_glu)(int64_t);
   flam_tensor *(*prelu)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*rrelu)(const flam_tensor *, const flam_rrelu_options *);
   flam_tensor *(*rrelu_)(flam_tensor *, const flam_rrelu_options *);
   flam_tensor *(*hardshrink)(const flam_tensor *, double);
+  flam_module *(*nn_hardshrink)(double);
   flam_tensor *(*softshrink)(const flam_tensor *, double);
+  flam_module *(*nn_softshrink)(double);
   flam_tensor *(*gumbel_softmax)(const flam_tensor *, const flam_gumbel_softmax_options *);
   flam_status (*autocast_push)(flam_device_type, flam_scope *, const flam_autocast_push_options *);
   flam_status (*set_autocast_enabled)(flam_device_type, flam_bool);
@@ -325,11 +347,12 @@ struct flam_api_table {
   flam_module *(*nn_group_norm)(int64_t, int64_t, const flam_nn_group_norm_options *);
   flam_module *(*nn_instance_norm)(int64_t, int64_t, const flam_nn_instance_norm_options *);
   flam_module *(*nn_embedding)(int64_t, int64_t, const flam_nn_embedding_options *);
+  flam_module *(*nn_embedding_bag)(int64_t, int64_t, const flam_nn_embedding_bag_options *);
   flam_module *(*nn_recurrent)(flam_recurrent, int64_t, int64_t, const flam_nn_recurrent_options *);
+  flam_module *(*nn_recurrent_cell)(flam_recurrent, int64_t, int64_t, const
+      flam_nn_recurrent_cell_options *);
   flam_module *(*nn_multihead_attention)(int64_t, int64_t, const flam_nn_multihead_attention_options
       *);
-  flam_module *(*nn_transformer_encoder_layer)(int64_t, int64_t, const
-      flam_nn_transformer_encoder_layer_options *);
   flam_tensor *(*eq)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*eq_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
@@ -476,8 +499,10 @@ struct flam_api_table {
   const char *(*environment)(void);
   flam_tensor *(*cosine_similarity)(const flam_tensor *, const flam_tensor *, const
       flam_cosine_similarity_options *);
+  flam_module *(*nn_cosine_similarity)(const flam_cosine_similarity_options *);
   flam_tensor *(*pairwise_distance)(const flam_tensor *, const flam_tensor *, const
       flam_pairwise_distance_options *);
+  flam_module *(*nn_pairwise_distance)(const flam_pairwise_distance_options *);
   flam_tensor *(*pdist)(const flam_tensor *, double);
   flam_tensor *(*embedding_renorm_)(flam_tensor *, const flam_tensor *, double, double);
   flam_tensor *(*embedding_bag)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
@@ -516,15 +541,22 @@ struct flam_api_table {
   flam_generator *(*generator_keep)(flam_generator *);
   flam_status (*manual_seed)(uint64_t);
   flam_tensor *(*interpolate)(const flam_tensor *, const flam_interpolate_options *);
+  flam_module *(*nn_interpolate)(const flam_interpolate_options *);
   flam_tensor *(*grid_sample)(const flam_tensor *, const flam_tensor *, const
       flam_grid_sample_options *);
   flam_tensor *(*affine_grid)(const flam_tensor *, const int64_t *, size_t, const flam_bool *);
   flam_tensor *(*pixel_shuffle)(const flam_tensor *, int64_t);
+  flam_module *(*nn_pixel_shuffle)(int64_t);
   flam_tensor *(*pixel_unshuffle)(const flam_tensor *, int64_t);
+  flam_module *(*nn_pixel_unshuffle)(int64_t);
   flam_tensor *(*channel_shuffle)(const flam_tensor *, int64_t);
+  flam_module *(*nn_channel_shuffle)(int64_t);
   flam_tensor *(*im2col)(const flam_tensor *, const int64_t *, size_t, const flam_im2col_options *);
+  flam_module *(*nn_im2col)(const int64_t *, size_t, const flam_im2col_options *);
   flam_tensor *(*col2im)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       const flam_im2col_options *);
+  flam_module *(*nn_col2im)(const int64_t *, size_t, const int64_t *, size_t, const
+      flam_im2col_options *);
   flam_tensor *(*index)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       flam_tensor *const *, size_t);
   flam_tensor *(*index_put_)(flam_tensor *, const int64_t *, size_t, const int64_t *, size_t, const
@@ -568,13 +600,21 @@ struct flam_api_table {
   flam_tensor *(*take_along_dim)(const flam_tensor *, const flam_tensor *, const int64_t *);
   flam_tensor *(*embedding)(const flam_tensor *, const flam_tensor *, const int64_t *);
   flam_tensor *(*one_hot)(const flam_tensor *, int64_t);
+  flam_status (*init_fans)(const flam_tensor *, int64_t *, int64_t *);
+  flam_status (*init_gain)(flam_nonlinearity, const double *, double *);
   flam_status (*init_constant)(flam_tensor *, double);
   flam_status (*init_uniform)(flam_tensor *, const flam_init_uniform_options *);
   flam_status (*init_normal)(flam_tensor *, const flam_normal_options *);
+  flam_status (*init_trunc_normal)(flam_tensor *, const flam_init_trunc_normal_options *);
+  flam_status (*init_affine)(flam_tensor *, flam_tensor *, flam_generator *);
   flam_status (*init_xavier_uniform)(flam_tensor *, const flam_init_xavier_options *);
   flam_status (*init_xavier_normal)(flam_tensor *, const flam_init_xavier_options *);
   flam_status (*init_kaiming_uniform)(flam_tensor *, const flam_init_kaiming_options *);
   flam_status (*init_kaiming_normal)(flam_tensor *, const flam_init_kaiming_options *);
+  flam_status (*init_eye)(flam_tensor *);
+  flam_status (*init_dirac)(flam_tensor *, int64_t);
+  flam_status (*init_orthogonal)(flam_tensor *, const flam_init_orthogonal_options *);
+  flam_status (*init_sparse)(flam_tensor *, double, const flam_init_sparse_options *);
   flam_status (*save)(const flam_state *, const char *);
   flam_state *(*load)(const char *, flam_device);
   flam_tensor *(*cat)(flam_tensor *const *, size_t, int64_t);
@@ -599,11 +639,15 @@ struct flam_api_table {
   flam_tensor *(*repeat_interleave)(const flam_tensor *, int64_t, const int64_t *);
   flam_module *(*nn_linear)(int64_t, int64_t, const flam_nn_linear_options *);
   flam_module *(*nn_batch_norm)(int64_t, int64_t, const flam_nn_batch_norm_options *);
-  flam_module *(*nn_dropout)(double);
-  flam_module *(*nn_max_pool2d)(const int64_t *, size_t, const flam_nn_pool_options *);
-  flam_module *(*nn_avg_pool2d)(const int64_t *, size_t, const flam_nn_pool_options *);
+  flam_module *(*nn_feature_dropout)(int64_t, double);
   flam_module *(*nn_flatten)(const flam_nn_flatten_options *);
-  flam_module *(*nn_activation)(flam_activation);
+  flam_module *(*nn_identity)(void);
+  flam_module *(*nn_softmin)(int64_t);
+  flam_module *(*nn_rrelu)(const flam_nn_rrelu_options *);
+  flam_module *(*nn_prelu)(const flam_nn_prelu_options *);
+  flam_module *(*nn_bilinear)(int64_t, int64_t, int64_t, const flam_nn_bilinear_options *);
+  flam_module *(*nn_max_unpool)(const int64_t *, size_t, const flam_nn_max_unpool_options *);
+  flam_module *(*nn_pad)(int64_t, const int64_t *, size_t, const flam_nn_pad_options *);
   flam_module *(*nn_sequential)(void);
   flam_status (*module_append)(flam_module *, flam_module *);
   flam_tensor *(*linalg_det)(const flam_tensor *);
@@ -703,40 +747,61 @@ struct flam_api_table {
   flam_status (*lu_unpack)(const flam_tensor *, const flam_tensor *, flam_tensor **, flam_tensor **,
       flam_tensor **, const flam_lu_unpack_options *);
   flam_tensor *(*mse_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
+  flam_module *(*nn_mse_loss)(flam_reduction);
   flam_tensor *(*l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
+  flam_module *(*nn_l1_loss)(flam_reduction);
   flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, const
       flam_smooth_l1_loss_options *);
+  flam_module *(*nn_smooth_l1_loss)(const flam_smooth_l1_loss_options *);
   flam_tensor *(*huber_loss)(const flam_tensor *, const flam_tensor *, const flam_huber_loss_options
       *);
+  flam_module *(*nn_huber_loss)(const flam_huber_loss_options *);
   flam_tensor *(*cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_cross_entropy_options *);
+  flam_module *(*nn_cross_entropy)(const flam_tensor *, const flam_cross_entropy_options *);
   flam_tensor *(*nll_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_nll_loss_options *);
+  flam_module *(*nn_nll_loss)(const flam_tensor *, const flam_nll_loss_options *);
   flam_tensor *(*binary_cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor
       *, flam_reduction);
+  flam_module *(*nn_binary_cross_entropy)(const flam_tensor *, flam_reduction);
   flam_tensor *(*binary_cross_entropy_with_logits)(const flam_tensor *, const flam_tensor *, const
       flam_tensor *, flam_reduction, const flam_tensor *);
+  flam_module *(*nn_binary_cross_entropy_with_logits)(const flam_tensor *, flam_reduction, const
+      flam_tensor *);
   flam_tensor *(*kl_div)(const flam_tensor *, const flam_tensor *, const flam_kl_div_options *);
+  flam_module *(*nn_kl_div)(const flam_kl_div_options *);
   flam_tensor *(*ctc_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_tensor *, const flam_ctc_loss_options *);
+  flam_module *(*nn_ctc_loss)(const flam_ctc_loss_options *);
   flam_tensor *(*margin_ranking_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       const flam_margin_loss_options *);
+  flam_module *(*nn_margin_ranking_loss)(const flam_margin_loss_options *);
   flam_tensor *(*hinge_embedding_loss)(const flam_tensor *, const flam_tensor *, const
       flam_hinge_embedding_loss_options *);
+  flam_module *(*nn_hinge_embedding_loss)(const flam_hinge_embedding_loss_options *);
   flam_tensor *(*cosine_embedding_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor
       *, const flam_margin_loss_options *);
+  flam_module *(*nn_cosine_embedding_loss)(const flam_margin_loss_options *);
   flam_tensor *(*triplet_margin_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       const flam_triplet_margin_loss_options *);
+  flam_module *(*nn_triplet_margin_loss)(const flam_triplet_margin_loss_options *);
   flam_tensor *(*soft_margin_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
+  flam_module *(*nn_soft_margin_loss)(flam_reduction);
   flam_tensor *(*multi_margin_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       const flam_multi_margin_loss_options *);
+  flam_module *(*nn_multi_margin_loss)(const flam_tensor *, const flam_multi_margin_loss_options *);
   flam_tensor *(*multilabel_margin_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
+  flam_module *(*nn_multilabel_margin_loss)(flam_reduction);
   flam_tensor *(*multilabel_soft_margin_loss)(const flam_tensor *, const flam_tensor *, const
       flam_tensor *, flam_reduction);
+  flam_module *(*nn_multilabel_soft_margin_loss)(const flam_tensor *, flam_reduction);
   flam_tensor *(*poisson_nll_loss)(const flam_tensor *, const flam_tensor *, const
       flam_poisson_nll_loss_options *);
+  flam_module *(*nn_poisson_nll_loss)(const flam_poisson_nll_loss_options *);
   flam_tensor *(*gaussian_nll_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
       const flam_gaussian_nll_loss_options *);
+  flam_module *(*nn_gaussian_nll_loss)(const flam_gaussian_nll_loss_options *);
   flam_tensor *(*matmul)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*matmul_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*linear)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
@@ -878,6 +943,7 @@ struct flam_api_table {
       double *);
   flam_tensor *(*local_response_norm)(const flam_tensor *, int64_t, const
       flam_local_response_norm_options *);
+  flam_module *(*nn_local_response_norm)(int64_t, const flam_local_response_norm_options *);
   flam_tensor *(*normalize)(const flam_tensor *, const flam_normalize_options *);
   flam_tensor *(*normalize_out)(const flam_tensor *, flam_tensor *, const flam_normalize_options *);
   flam_tensor *(*gcd)(const flam_tensor *, const flam_tensor *);
@@ -1026,9 +1092,11 @@ struct flam_api_table {
   flam_tensor *(*tanh)(const flam_tensor *);
   flam_tensor *(*tanh_)(flam_tensor *);
   flam_tensor *(*tanh_out)(const flam_tensor *, flam_tensor *);
+  flam_module *(*nn_tanh)(void);
   flam_tensor *(*sigmoid)(const flam_tensor *);
   flam_tensor *(*sigmoid_)(flam_tensor *);
   flam_tensor *(*sigmoid_out)(const flam_tensor *, flam_tensor *);
+  flam_module *(*nn_sigmoid)(void);
   flam_tensor *(*erf)(const flam_tensor *);
   flam_tensor *(*erf_)(flam_tensor *);
   flam_tensor *(*erf_out)(const flam_tensor *, flam_tensor *);
@@ -1096,40 +1164,55 @@ struct flam_api_table {
       *);
   flam_tensor *(*max_pool2d)(const flam_tensor *, const int64_t *, size_t, const
       flam_max_pool_options *);
+  flam_module *(*nn_max_pool2d)(const int64_t *, size_t, const flam_max_pool_options *);
   flam_tensor *(*avg_pool2d)(const flam_tensor *, const int64_t *, size_t, const
       flam_avg_pool_options *);
+  flam_module *(*nn_avg_pool2d)(const int64_t *, size_t, const flam_avg_pool_options *);
   flam_tensor *(*adaptive_avg_pool2d)(const flam_tensor *, const int64_t *, size_t);
+  flam_module *(*nn_adaptive_avg_pool2d)(const int64_t *, size_t);
   flam_tensor *(*max_pool1d)(const flam_tensor *, const int64_t *, size_t, const
       flam_max_pool_options *);
+  flam_module *(*nn_max_pool1d)(const int64_t *, size_t, const flam_max_pool_options *);
   flam_status (*max_pool1d_with_indices)(const flam_tensor *, const int64_t *, size_t, flam_tensor
       **, flam_tensor **, const flam_max_pool_options *);
   flam_tensor *(*avg_pool1d)(const flam_tensor *, const int64_t *, size_t, const
       flam_avg_pool1d_options *);
+  flam_module *(*nn_avg_pool1d)(const int64_t *, size_t, const flam_avg_pool1d_options *);
   flam_tensor *(*adaptive_avg_pool1d)(const flam_tensor *, const int64_t *, size_t);
+  flam_module *(*nn_adaptive_avg_pool1d)(const int64_t *, size_t);
   flam_status (*adaptive_max_pool1d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
       flam_tensor **);
+  flam_module *(*nn_adaptive_max_pool1d)(const int64_t *, size_t);
   flam_tensor *(*max_unpool1d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*lp_pool1d)(const flam_tensor *, double, const int64_t *, size_t, const
       flam_lp_pool_options *);
+  flam_module *(*nn_lp_pool1d)(double, const int64_t *, size_t, const flam_lp_pool_options *);
   flam_status (*max_pool2d_with_indices)(const flam_tensor *, const int64_t *, size_t, flam_tensor
       **, flam_tensor **, const flam_max_pool_options *);
   flam_status (*adaptive_max_pool2d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
       flam_tensor **);
+  flam_module *(*nn_adaptive_max_pool2d)(const int64_t *, size_t);
   flam_tensor *(*max_unpool2d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*lp_pool2d)(const flam_tensor *, double, const int64_t *, size_t, const
       flam_lp_pool_options *);
+  flam_module *(*nn_lp_pool2d)(double, const int64_t *, size_t, const flam_lp_pool_options *);
   flam_tensor *(*max_pool3d)(const flam_tensor *, const int64_t *, size_t, const
       flam_max_pool_options *);
+  flam_module *(*nn_max_pool3d)(const int64_t *, size_t, const flam_max_pool_options *);
   flam_status (*max_pool3d_with_indices)(const flam_tensor *, const int64_t *, size_t, flam_tensor
       **, flam_tensor **, const flam_max_pool_options *);
   flam_tensor *(*avg_pool3d)(const flam_tensor *, const int64_t *, size_t, const
       flam_avg_pool_options *);
+  flam_module *(*nn_avg_pool3d)(const int64_t *, size_t, const flam_avg_pool_options *);
   flam_tensor *(*adaptive_avg_pool3d)(const flam_tensor *, const int64_t *, size_t);
+  flam_module *(*nn_adaptive_avg_pool3d)(const int64_t *, size_t);
   flam_status (*adaptive_max_pool3d)(const flam_tensor *, const int64_t *, size_t, flam_tensor **,
       flam_tensor **);
+  flam_module *(*nn_adaptive_max_pool3d)(const int64_t *, size_t);
   flam_tensor *(*max_unpool3d)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*lp_pool3d)(const flam_tensor *, double, const int64_t *, size_t, const
       flam_lp_pool_options *);
+  flam_module *(*nn_lp_pool3d)(double, const int64_t *, size_t, const flam_lp_pool_options *);
   flam_status (*fractional_max_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t
       *, size_t, const flam_tensor *, flam_tensor **, flam_tensor **);
   flam_status (*fractional_max_pool3d)(const flam_tensor *, const int64_t *, size_t, const int64_t
@@ -1211,12 +1294,15 @@ struct flam_api_table {
   flam_tensor *(*binomial)(const flam_tensor *, const flam_tensor *, flam_generator *);
   flam_tensor *(*dropout)(const flam_tensor *, const flam_dropout_options *);
   flam_tensor *(*dropout_)(flam_tensor *, const flam_dropout_options *);
+  flam_module *(*nn_dropout)(double);
   flam_tensor *(*feature_dropout)(const flam_tensor *, const flam_dropout_options *);
   flam_tensor *(*feature_dropout_)(flam_tensor *, const flam_dropout_options *);
   flam_tensor *(*alpha_dropout)(const flam_tensor *, const flam_dropout_options *);
   flam_tensor *(*alpha_dropout_)(flam_tensor *, const flam_dropout_options *);
+  flam_module *(*nn_alpha_dropout)(double);
   flam_tensor *(*feature_alpha_dropout)(const flam_tensor *, const flam_dropout_options *);
   flam_tensor *(*feature_alpha_dropout_)(flam_tensor *, const flam_dropout_options *);
+  flam_module *(*nn_feature_alpha_dropout)(double);
   flam_status (*lstm)(const flam_tensor *, flam_tensor *const *, size_t, const flam_tensor *,
       flam_tensor **, flam_tensor **, flam_tensor **, const flam_lstm_options *);
   flam_status (*gru)(const flam_tensor *, const flam_tensor *, flam_tensor *const *, size_t, const
@@ -1354,6 +1440,7 @@ struct flam_api_table {
   flam_tensor *(*clone)(const flam_tensor *);
   flam_tensor *(*detach)(const flam_tensor *);
   flam_tensor *(*unflatten)(const flam_tensor *, int64_t, const int64_t *, size_t);
+  flam_module *(*nn_unflatten)(int64_t, const int64_t *, size_t);
   flam_tensor *(*unfold_dim)(const flam_tensor *, int64_t, int64_t, int64_t);
   flam_tensor *(*diagonal)(const flam_tensor *, const flam_diagonal_options *);
   flam_tensor *(*movedim)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t);
@@ -1588,6 +1675,15 @@ struct flam_api_table {
   flam_tensor *(*addcdiv_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double);
   flam_tensor *(*addcdiv_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
       flam_tensor *);
+  flam_module *(*nn_transformer_encoder_layer)(int64_t, int64_t, const
+      flam_nn_transformer_layer_options *);
+  flam_module *(*nn_transformer_decoder_layer)(int64_t, int64_t, const
+      flam_nn_transformer_layer_options *);
+  flam_module *(*nn_transformer_encoder)(int64_t, int64_t, int64_t, const
+      flam_nn_transformer_layer_options *);
+  flam_module *(*nn_transformer_decoder)(int64_t, int64_t, int64_t, const
+      flam_nn_transformer_layer_options *);
+  flam_module *(*nn_transformer)(int64_t, int64_t, const flam_nn_transformer_options *);
   flam_tensor *(*hann_window)(int64_t, const flam_window_options *);
   flam_tensor *(*blackman_window)(int64_t, const flam_window_options *);
   flam_tensor *(*bartlett_window)(int64_t, const flam_window_options *);
@@ -1598,7 +1694,7 @@ struct flam_api_table {
 /* The table, and its entries as a list, in the order of the functions. */
 typedef void (*flam_entry_)(void);
 union flam_api_union_ {
-  flam_entry_ entries[1367];
+  flam_entry_ entries[1457];
   struct flam_api_table table;
 };
 extern union flam_api_union_ flam_api_;
@@ -1631,20 +1727,89 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, \
+  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, \
+  FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, \
+  FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, \
+  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, \
+  FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
@@ -1659,107 +1824,47 @@ static double flam_unloaded_double_(void) { return 0; }
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_T_, FLAM_N_, FLAM_N_, FLAM_T_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_N_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_H_, \
-  FLAM_S_, FLAM_T_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_D_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_T_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_N_, FLAM_S_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_D_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_N_, FLAM_T_, FLAM_T_, \
-  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, \
+  FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_T_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
-  FLAM_S_, FLAM_N_, FLAM_D_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, \
+  FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_T_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_D_, \
-  FLAM_H_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, \
   FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, \
+  FLAM_S_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
-  FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, \
-  FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, \
-  FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, \
-  FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, \
-  FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, \
-  FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, \
+  FLAM_T_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_H_, FLAM_N_, FLAM_H_, \
+  FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_N_, \
+  FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_N_, FLAM_N_, \
+  FLAM_H_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_S_, FLAM_H_, FLAM_H_, FLAM_S_, FLAM_S_, FLAM_S_, \
+  FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_N_, FLAM_T_, \
+  FLAM_S_, FLAM_S_, FLAM_N_, FLAM_S_, FLAM_N_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
   FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, FLAM_H_, \
@@ -1771,41 +1876,63 @@ union flam_api_union_ flam_api_ = {{FLAM_UNLOADED_}};
 static const char *const flam_api_names_[] = {
     "flam_relu",
     "flam_relu_",
+    "flam_nn_relu",
     "flam_leaky_relu",
     "flam_leaky_relu_",
+    "flam_nn_leaky_relu",
     "flam_elu",
     "flam_elu_",
+    "flam_nn_elu",
     "flam_selu",
     "flam_selu_",
+    "flam_nn_selu",
     "flam_celu",
     "flam_celu_",
+    "flam_nn_celu",
     "flam_gelu",
+    "flam_nn_gelu",
     "flam_silu",
     "flam_silu_",
+    "flam_nn_silu",
     "flam_mish",
     "flam_mish_",
+    "flam_nn_mish",
     "flam_softplus",
+    "flam_nn_softplus",
     "flam_relu6",
     "flam_relu6_",
+    "flam_nn_relu6",
     "flam_hardtanh",
     "flam_hardtanh_",
+    "flam_nn_hardtanh",
     "flam_hardsigmoid",
     "flam_hardsigmoid_",
+    "flam_nn_hardsigmoid",
     "flam_hardswish",
     "flam_hardswish_",
+    "flam_nn_hardswish",
     "flam_logsigmoid",
+    "flam_nn_logsigmoid",
     "flam_threshold",
     "flam_threshold_",
+    "flam_nn_threshold",
     "flam_softsign",
+    "flam_nn_softsign",
     "flam_tanhshrink",
+    "flam_nn_tanhshrink",
     "flam_softmax",
+    "flam_nn_softmax",
     "flam_log_softmax",
+    "flam_nn_log_softmax",
     "flam_glu",
+    "flam_nn_glu",
     "flam_prelu",
     "flam_rrelu",
     "flam_rrelu_",
     "flam_hardshrink",
+    "flam_nn_hardshrink",
     "flam_softshrink",
+    "flam_nn_softshrink",
     "flam_gumbel_softmax",
     "flam_autocast_push",
     "flam_set_autocast_enabled",
@@ -2048,9 +2175,10 @@ static const char *const flam_api_names_[] = {
     "flam_nn_group_norm",
     "flam_nn_instance_norm",
     "flam_nn_embedding",
+    "flam_nn_embedding_bag",
     "flam_nn_recurrent",
+    "flam_nn_recurrent_cell",
     "flam_nn_multihead_attention",
-    "flam_nn_transformer_encoder_layer",
     "flam_eq",
     "flam_eq_",
     "flam_eq_out",
@@ -2185,7 +2313,9 @@ static const char *const flam_api_names_[] = {
     "flam_library_report",
     "flam_environment",
     "flam_cosine_similarity",
+    "flam_nn_cosine_similarity",
     "flam_pairwise_distance",
+    "flam_nn_pairwise_distance",
     "flam_pdist",
     "flam_embedding_renorm_",
     "flam_embedding_bag",
@@ -2223,13 +2353,19 @@ static const char *const flam_api_names_[] = {
     "flam_generator_keep",
     "flam_manual_seed",
     "flam_interpolate",
+    "flam_nn_interpolate",
     "flam_grid_sample",
     "flam_affine_grid",
     "flam_pixel_shuffle",
+    "flam_nn_pixel_shuffle",
     "flam_pixel_unshuffle",
+    "flam_nn_pixel_unshuffle",
     "flam_channel_shuffle",
+    "flam_nn_channel_shuffle",
     "flam_im2col",
+    "flam_nn_im2col",
     "flam_col2im",
+    "flam_nn_col2im",
     "flam_index",
     "flam_index_put_",
     "flam_index_select",
@@ -2261,13 +2397,21 @@ static const char *const flam_api_names_[] = {
     "flam_take_along_dim",
     "flam_embedding",
     "flam_one_hot",
+    "flam_init_fans",
+    "flam_init_gain",
     "flam_init_constant",
     "flam_init_uniform",
     "flam_init_normal",
+    "flam_init_trunc_normal",
+    "flam_init_affine",
     "flam_init_xavier_uniform",
     "flam_init_xavier_normal",
     "flam_init_kaiming_uniform",
     "flam_init_kaiming_normal",
+    "flam_init_eye",
+    "flam_init_dirac",
+    "flam_init_orthogonal",
+    "flam_init_sparse",
     "flam_save",
     "flam_load",
     "flam_cat",
@@ -2292,11 +2436,15 @@ static const char *const flam_api_names_[] = {
     "flam_repeat_interleave",
     "flam_nn_linear",
     "flam_nn_batch_norm",
-    "flam_nn_dropout",
-    "flam_nn_max_pool2d",
-    "flam_nn_avg_pool2d",
+    "flam_nn_feature_dropout",
     "flam_nn_flatten",
-    "flam_nn_activation",
+    "flam_nn_identity",
+    "flam_nn_softmin",
+    "flam_nn_rrelu",
+    "flam_nn_prelu",
+    "flam_nn_bilinear",
+    "flam_nn_max_unpool",
+    "flam_nn_pad",
     "flam_nn_sequential",
     "flam_module_append",
     "flam_linalg_det",
@@ -2367,25 +2515,45 @@ static const char *const flam_api_names_[] = {
     "flam_geqrf",
     "flam_lu_unpack",
     "flam_mse_loss",
+    "flam_nn_mse_loss",
     "flam_l1_loss",
+    "flam_nn_l1_loss",
     "flam_smooth_l1_loss",
+    "flam_nn_smooth_l1_loss",
     "flam_huber_loss",
+    "flam_nn_huber_loss",
     "flam_cross_entropy",
+    "flam_nn_cross_entropy",
     "flam_nll_loss",
+    "flam_nn_nll_loss",
     "flam_binary_cross_entropy",
+    "flam_nn_binary_cross_entropy",
     "flam_binary_cross_entropy_with_logits",
+    "flam_nn_binary_cross_entropy_with_logits",
     "flam_kl_div",
+    "flam_nn_kl_div",
     "flam_ctc_loss",
+    "flam_nn_ctc_loss",
     "flam_margin_ranking_loss",
+    "flam_nn_margin_ranking_loss",
     "flam_hinge_embedding_loss",
+    "flam_nn_hinge_embedding_loss",
     "flam_cosine_embedding_loss",
+    "flam_nn_cosine_embedding_loss",
     "flam_triplet_margin_loss",
+    "flam_nn_triplet_margin_loss",
     "flam_soft_margin_loss",
+    "flam_nn_soft_margin_loss",
     "flam_multi_margin_loss",
+    "flam_nn_multi_margin_loss",
     "flam_multilabel_margin_loss",
+    "flam_nn_multilabel_margin_loss",
     "flam_multilabel_soft_margin_loss",
+    "flam_nn_multilabel_soft_margin_loss",
     "flam_poisson_nll_loss",
+    "flam_nn_poisson_nll_loss",
     "flam_gaussian_nll_loss",
+    "flam_nn_gaussian_nll_loss",
     "flam_matmul",
     "flam_matmul_out",
     "flam_linear",
@@ -2500,6 +2668,7 @@ static const char *const flam_api_names_[] = {
     "flam_instance_norm",
     "flam_rms_norm",
     "flam_local_response_norm",
+    "flam_nn_local_response_norm",
     "flam_normalize",
     "flam_normalize_out",
     "flam_gcd",
@@ -2642,9 +2811,11 @@ static const char *const flam_api_names_[] = {
     "flam_tanh",
     "flam_tanh_",
     "flam_tanh_out",
+    "flam_nn_tanh",
     "flam_sigmoid",
     "flam_sigmoid_",
     "flam_sigmoid_out",
+    "flam_nn_sigmoid",
     "flam_erf",
     "flam_erf_",
     "flam_erf_out",
@@ -2700,26 +2871,41 @@ static const char *const flam_api_names_[] = {
     "flam_legendre_polynomial_p",
     "flam_legendre_polynomial_p_out",
     "flam_max_pool2d",
+    "flam_nn_max_pool2d",
     "flam_avg_pool2d",
+    "flam_nn_avg_pool2d",
     "flam_adaptive_avg_pool2d",
+    "flam_nn_adaptive_avg_pool2d",
     "flam_max_pool1d",
+    "flam_nn_max_pool1d",
     "flam_max_pool1d_with_indices",
     "flam_avg_pool1d",
+    "flam_nn_avg_pool1d",
     "flam_adaptive_avg_pool1d",
+    "flam_nn_adaptive_avg_pool1d",
     "flam_adaptive_max_pool1d",
+    "flam_nn_adaptive_max_pool1d",
     "flam_max_unpool1d",
     "flam_lp_pool1d",
+    "flam_nn_lp_pool1d",
     "flam_max_pool2d_with_indices",
     "flam_adaptive_max_pool2d",
+    "flam_nn_adaptive_max_pool2d",
     "flam_max_unpool2d",
     "flam_lp_pool2d",
+    "flam_nn_lp_pool2d",
     "flam_max_pool3d",
+    "flam_nn_max_pool3d",
     "flam_max_pool3d_with_indices",
     "flam_avg_pool3d",
+    "flam_nn_avg_pool3d",
     "flam_adaptive_avg_pool3d",
+    "flam_nn_adaptive_avg_pool3d",
     "flam_adaptive_max_pool3d",
+    "flam_nn_adaptive_max_pool3d",
     "flam_max_unpool3d",
     "flam_lp_pool3d",
+    "flam_nn_lp_pool3d",
     "flam_fractional_max_pool2d",
     "flam_fractional_max_pool3d",
     "flam_ndtr",
@@ -2797,12 +2983,15 @@ static const char *const flam_api_names_[] = {
     "flam_binomial",
     "flam_dropout",
     "flam_dropout_",
+    "flam_nn_dropout",
     "flam_feature_dropout",
     "flam_feature_dropout_",
     "flam_alpha_dropout",
     "flam_alpha_dropout_",
+    "flam_nn_alpha_dropout",
     "flam_feature_alpha_dropout",
     "flam_feature_alpha_dropout_",
+    "flam_nn_feature_alpha_dropout",
     "flam_lstm",
     "flam_gru",
     "flam_rnn_tanh",
@@ -2914,6 +3103,7 @@ static const char *const flam_api_names_[] = {
     "flam_clone",
     "flam_detach",
     "flam_unflatten",
+    "flam_nn_unflatten",
     "flam_unfold_dim",
     "flam_diagonal",
     "flam_movedim",
@@ -3131,6 +3321,11 @@ static const char *const flam_api_names_[] = {
     "flam_addcdiv",
     "flam_addcdiv_",
     "flam_addcdiv_out",
+    "flam_nn_transformer_encoder_layer",
+    "flam_nn_transformer_decoder_layer",
+    "flam_nn_transformer_encoder",
+    "flam_nn_transformer_decoder",
+    "flam_nn_transformer",
     "flam_hann_window",
     "flam_blackman_window",
     "flam_bartlett_window",
@@ -3188,41 +3383,63 @@ const char *flam_library_load(const char *path) {
 
 #define flam_relu (flam_api.relu)
 #define flam_relu_ (flam_api.relu_)
+#define flam_nn_relu (flam_api.nn_relu)
 #define flam_leaky_relu (flam_api.leaky_relu)
 #define flam_leaky_relu_ (flam_api.leaky_relu_)
+#define flam_nn_leaky_relu (flam_api.nn_leaky_relu)
 #define flam_elu (flam_api.elu)
 #define flam_elu_ (flam_api.elu_)
+#define flam_nn_elu (flam_api.nn_elu)
 #define flam_selu (flam_api.selu)
 #define flam_selu_ (flam_api.selu_)
+#define flam_nn_selu (flam_api.nn_selu)
 #define flam_celu (flam_api.celu)
 #define flam_celu_ (flam_api.celu_)
+#define flam_nn_celu (flam_api.nn_celu)
 #define flam_gelu (flam_api.gelu)
+#define flam_nn_gelu (flam_api.nn_gelu)
 #define flam_silu (flam_api.silu)
 #define flam_silu_ (flam_api.silu_)
+#define flam_nn_silu (flam_api.nn_silu)
 #define flam_mish (flam_api.mish)
 #define flam_mish_ (flam_api.mish_)
+#define flam_nn_mish (flam_api.nn_mish)
 #define flam_softplus (flam_api.softplus)
+#define flam_nn_softplus (flam_api.nn_softplus)
 #define flam_relu6 (flam_api.relu6)
 #define flam_relu6_ (flam_api.relu6_)
+#define flam_nn_relu6 (flam_api.nn_relu6)
 #define flam_hardtanh (flam_api.hardtanh)
 #define flam_hardtanh_ (flam_api.hardtanh_)
+#define flam_nn_hardtanh (flam_api.nn_hardtanh)
 #define flam_hardsigmoid (flam_api.hardsigmoid)
 #define flam_hardsigmoid_ (flam_api.hardsigmoid_)
+#define flam_nn_hardsigmoid (flam_api.nn_hardsigmoid)
 #define flam_hardswish (flam_api.hardswish)
 #define flam_hardswish_ (flam_api.hardswish_)
+#define flam_nn_hardswish (flam_api.nn_hardswish)
 #define flam_logsigmoid (flam_api.logsigmoid)
+#define flam_nn_logsigmoid (flam_api.nn_logsigmoid)
 #define flam_threshold (flam_api.threshold)
 #define flam_threshold_ (flam_api.threshold_)
+#define flam_nn_threshold (flam_api.nn_threshold)
 #define flam_softsign (flam_api.softsign)
+#define flam_nn_softsign (flam_api.nn_softsign)
 #define flam_tanhshrink (flam_api.tanhshrink)
+#define flam_nn_tanhshrink (flam_api.nn_tanhshrink)
 #define flam_softmax (flam_api.softmax)
+#define flam_nn_softmax (flam_api.nn_softmax)
 #define flam_log_softmax (flam_api.log_softmax)
+#define flam_nn_log_softmax (flam_api.nn_log_softmax)
 #define flam_glu (flam_api.glu)
+#define flam_nn_glu (flam_api.nn_glu)
 #define flam_prelu (flam_api.prelu)
 #define flam_rrelu (flam_api.rrelu)
 #define flam_rrelu_ (flam_api.rrelu_)
 #define flam_hardshrink (flam_api.hardshrink)
+#define flam_nn_hardshrink (flam_api.nn_hardshrink)
 #define flam_softshrink (flam_api.softshrink)
+#define flam_nn_softshrink (flam_api.nn_softshrink)
 #define flam_gumbel_softmax (flam_api.gumbel_softmax)
 #define flam_autocast_push (flam_api.autocast_push)
 #define flam_set_autocast_enabled (flam_api.set_autocast_enabled)
@@ -3465,9 +3682,10 @@ const char *flam_library_load(const char *path) {
 #define flam_nn_group_norm (flam_api.nn_group_norm)
 #define flam_nn_instance_norm (flam_api.nn_instance_norm)
 #define flam_nn_embedding (flam_api.nn_embedding)
+#define flam_nn_embedding_bag (flam_api.nn_embedding_bag)
 #define flam_nn_recurrent (flam_api.nn_recurrent)
+#define flam_nn_recurrent_cell (flam_api.nn_recurrent_cell)
 #define flam_nn_multihead_attention (flam_api.nn_multihead_attention)
-#define flam_nn_transformer_encoder_layer (flam_api.nn_transformer_encoder_layer)
 #define flam_eq (flam_api.eq)
 #define flam_eq_ (flam_api.eq_)
 #define flam_eq_out (flam_api.eq_out)
@@ -3602,7 +3820,9 @@ const char *flam_library_load(const char *path) {
 #define flam_library_report (flam_api.library_report)
 #define flam_environment (flam_api.environment)
 #define flam_cosine_similarity (flam_api.cosine_similarity)
+#define flam_nn_cosine_similarity (flam_api.nn_cosine_similarity)
 #define flam_pairwise_distance (flam_api.pairwise_distance)
+#define flam_nn_pairwise_distance (flam_api.nn_pairwise_distance)
 #define flam_pdist (flam_api.pdist)
 #define flam_embedding_renorm_ (flam_api.embedding_renorm_)
 #define flam_embedding_bag (flam_api.embedding_bag)
@@ -3640,13 +3860,19 @@ const char *flam_library_load(const char *path) {
 #define flam_generator_keep (flam_api.generator_keep)
 #define flam_manual_seed (flam_api.manual_seed)
 #define flam_interpolate (flam_api.interpolate)
+#define flam_nn_interpolate (flam_api.nn_interpolate)
 #define flam_grid_sample (flam_api.grid_sample)
 #define flam_affine_grid (flam_api.affine_grid)
 #define flam_pixel_shuffle (flam_api.pixel_shuffle)
+#define flam_nn_pixel_shuffle (flam_api.nn_pixel_shuffle)
 #define flam_pixel_unshuffle (flam_api.pixel_unshuffle)
+#define flam_nn_pixel_unshuffle (flam_api.nn_pixel_unshuffle)
 #define flam_channel_shuffle (flam_api.channel_shuffle)
+#define flam_nn_channel_shuffle (flam_api.nn_channel_shuffle)
 #define flam_im2col (flam_api.im2col)
+#define flam_nn_im2col (flam_api.nn_im2col)
 #define flam_col2im (flam_api.col2im)
+#define flam_nn_col2im (flam_api.nn_col2im)
 #define flam_index (flam_api.index)
 #define flam_index_put_ (flam_api.index_put_)
 #define flam_index_select (flam_api.index_select)
@@ -3678,13 +3904,21 @@ const char *flam_library_load(const char *path) {
 #define flam_take_along_dim (flam_api.take_along_dim)
 #define flam_embedding (flam_api.embedding)
 #define flam_one_hot (flam_api.one_hot)
+#define flam_init_fans (flam_api.init_fans)
+#define flam_init_gain (flam_api.init_gain)
 #define flam_init_constant (flam_api.init_constant)
 #define flam_init_uniform (flam_api.init_uniform)
 #define flam_init_normal (flam_api.init_normal)
+#define flam_init_trunc_normal (flam_api.init_trunc_normal)
+#define flam_init_affine (flam_api.init_affine)
 #define flam_init_xavier_uniform (flam_api.init_xavier_uniform)
 #define flam_init_xavier_normal (flam_api.init_xavier_normal)
 #define flam_init_kaiming_uniform (flam_api.init_kaiming_uniform)
 #define flam_init_kaiming_normal (flam_api.init_kaiming_normal)
+#define flam_init_eye (flam_api.init_eye)
+#define flam_init_dirac (flam_api.init_dirac)
+#define flam_init_orthogonal (flam_api.init_orthogonal)
+#define flam_init_sparse (flam_api.init_sparse)
 #define flam_save (flam_api.save)
 #define flam_load (flam_api.load)
 #define flam_cat (flam_api.cat)
@@ -3709,11 +3943,15 @@ const char *flam_library_load(const char *path) {
 #define flam_repeat_interleave (flam_api.repeat_interleave)
 #define flam_nn_linear (flam_api.nn_linear)
 #define flam_nn_batch_norm (flam_api.nn_batch_norm)
-#define flam_nn_dropout (flam_api.nn_dropout)
-#define flam_nn_max_pool2d (flam_api.nn_max_pool2d)
-#define flam_nn_avg_pool2d (flam_api.nn_avg_pool2d)
+#define flam_nn_feature_dropout (flam_api.nn_feature_dropout)
 #define flam_nn_flatten (flam_api.nn_flatten)
-#define flam_nn_activation (flam_api.nn_activation)
+#define flam_nn_identity (flam_api.nn_identity)
+#define flam_nn_softmin (flam_api.nn_softmin)
+#define flam_nn_rrelu (flam_api.nn_rrelu)
+#define flam_nn_prelu (flam_api.nn_prelu)
+#define flam_nn_bilinear (flam_api.nn_bilinear)
+#define flam_nn_max_unpool (flam_api.nn_max_unpool)
+#define flam_nn_pad (flam_api.nn_pad)
 #define flam_nn_sequential (flam_api.nn_sequential)
 #define flam_module_append (flam_api.module_append)
 #define flam_linalg_det (flam_api.linalg_det)
@@ -3784,25 +4022,45 @@ const char *flam_library_load(const char *path) {
 #define flam_geqrf (flam_api.geqrf)
 #define flam_lu_unpack (flam_api.lu_unpack)
 #define flam_mse_loss (flam_api.mse_loss)
+#define flam_nn_mse_loss (flam_api.nn_mse_loss)
 #define flam_l1_loss (flam_api.l1_loss)
+#define flam_nn_l1_loss (flam_api.nn_l1_loss)
 #define flam_smooth_l1_loss (flam_api.smooth_l1_loss)
+#define flam_nn_smooth_l1_loss (flam_api.nn_smooth_l1_loss)
 #define flam_huber_loss (flam_api.huber_loss)
+#define flam_nn_huber_loss (flam_api.nn_huber_loss)
 #define flam_cross_entropy (flam_api.cross_entropy)
+#define flam_nn_cross_entropy (flam_api.nn_cross_entropy)
 #define flam_nll_loss (flam_api.nll_loss)
+#define flam_nn_nll_loss (flam_api.nn_nll_loss)
 #define flam_binary_cross_entropy (flam_api.binary_cross_entropy)
+#define flam_nn_binary_cross_entropy (flam_api.nn_binary_cross_entropy)
 #define flam_binary_cross_entropy_with_logits (flam_api.binary_cross_entropy_with_logits)
+#define flam_nn_binary_cross_entropy_with_logits (flam_api.nn_binary_cross_entropy_with_logits)
 #define flam_kl_div (flam_api.kl_div)
+#define flam_nn_kl_div (flam_api.nn_kl_div)
 #define flam_ctc_loss (flam_api.ctc_loss)
+#define flam_nn_ctc_loss (flam_api.nn_ctc_loss)
 #define flam_margin_ranking_loss (flam_api.margin_ranking_loss)
+#define flam_nn_margin_ranking_loss (flam_api.nn_margin_ranking_loss)
 #define flam_hinge_embedding_loss (flam_api.hinge_embedding_loss)
+#define flam_nn_hinge_embedding_loss (flam_api.nn_hinge_embedding_loss)
 #define flam_cosine_embedding_loss (flam_api.cosine_embedding_loss)
+#define flam_nn_cosine_embedding_loss (flam_api.nn_cosine_embedding_loss)
 #define flam_triplet_margin_loss (flam_api.triplet_margin_loss)
+#define flam_nn_triplet_margin_loss (flam_api.nn_triplet_margin_loss)
 #define flam_soft_margin_loss (flam_api.soft_margin_loss)
+#define flam_nn_soft_margin_loss (flam_api.nn_soft_margin_loss)
 #define flam_multi_margin_loss (flam_api.multi_margin_loss)
+#define flam_nn_multi_margin_loss (flam_api.nn_multi_margin_loss)
 #define flam_multilabel_margin_loss (flam_api.multilabel_margin_loss)
+#define flam_nn_multilabel_margin_loss (flam_api.nn_multilabel_margin_loss)
 #define flam_multilabel_soft_margin_loss (flam_api.multilabel_soft_margin_loss)
+#define flam_nn_multilabel_soft_margin_loss (flam_api.nn_multilabel_soft_margin_loss)
 #define flam_poisson_nll_loss (flam_api.poisson_nll_loss)
+#define flam_nn_poisson_nll_loss (flam_api.nn_poisson_nll_loss)
 #define flam_gaussian_nll_loss (flam_api.gaussian_nll_loss)
+#define flam_nn_gaussian_nll_loss (flam_api.nn_gaussian_nll_loss)
 #define flam_matmul (flam_api.matmul)
 #define flam_matmul_out (flam_api.matmul_out)
 #define flam_linear (flam_api.linear)
@@ -3917,6 +4175,7 @@ const char *flam_library_load(const char *path) {
 #define flam_instance_norm (flam_api.instance_norm)
 #define flam_rms_norm (flam_api.rms_norm)
 #define flam_local_response_norm (flam_api.local_response_norm)
+#define flam_nn_local_response_norm (flam_api.nn_local_response_norm)
 #define flam_normalize (flam_api.normalize)
 #define flam_normalize_out (flam_api.normalize_out)
 #define flam_gcd (flam_api.gcd)
@@ -4059,9 +4318,11 @@ const char *flam_library_load(const char *path) {
 #define flam_tanh (flam_api.tanh)
 #define flam_tanh_ (flam_api.tanh_)
 #define flam_tanh_out (flam_api.tanh_out)
+#define flam_nn_tanh (flam_api.nn_tanh)
 #define flam_sigmoid (flam_api.sigmoid)
 #define flam_sigmoid_ (flam_api.sigmoid_)
 #define flam_sigmoid_out (flam_api.sigmoid_out)
+#define flam_nn_sigmoid (flam_api.nn_sigmoid)
 #define flam_erf (flam_api.erf)
 #define flam_erf_ (flam_api.erf_)
 #define flam_erf_out (flam_api.erf_out)
@@ -4117,26 +4378,41 @@ const char *flam_library_load(const char *path) {
 #define flam_legendre_polynomial_p (flam_api.legendre_polynomial_p)
 #define flam_legendre_polynomial_p_out (flam_api.legendre_polynomial_p_out)
 #define flam_max_pool2d (flam_api.max_pool2d)
+#define flam_nn_max_pool2d (flam_api.nn_max_pool2d)
 #define flam_avg_pool2d (flam_api.avg_pool2d)
+#define flam_nn_avg_pool2d (flam_api.nn_avg_pool2d)
 #define flam_adaptive_avg_pool2d (flam_api.adaptive_avg_pool2d)
+#define flam_nn_adaptive_avg_pool2d (flam_api.nn_adaptive_avg_pool2d)
 #define flam_max_pool1d (flam_api.max_pool1d)
+#define flam_nn_max_pool1d (flam_api.nn_max_pool1d)
 #define flam_max_pool1d_with_indices (flam_api.max_pool1d_with_indices)
 #define flam_avg_pool1d (flam_api.avg_pool1d)
+#define flam_nn_avg_pool1d (flam_api.nn_avg_pool1d)
 #define flam_adaptive_avg_pool1d (flam_api.adaptive_avg_pool1d)
+#define flam_nn_adaptive_avg_pool1d (flam_api.nn_adaptive_avg_pool1d)
 #define flam_adaptive_max_pool1d (flam_api.adaptive_max_pool1d)
+#define flam_nn_adaptive_max_pool1d (flam_api.nn_adaptive_max_pool1d)
 #define flam_max_unpool1d (flam_api.max_unpool1d)
 #define flam_lp_pool1d (flam_api.lp_pool1d)
+#define flam_nn_lp_pool1d (flam_api.nn_lp_pool1d)
 #define flam_max_pool2d_with_indices (flam_api.max_pool2d_with_indices)
 #define flam_adaptive_max_pool2d (flam_api.adaptive_max_pool2d)
+#define flam_nn_adaptive_max_pool2d (flam_api.nn_adaptive_max_pool2d)
 #define flam_max_unpool2d (flam_api.max_unpool2d)
 #define flam_lp_pool2d (flam_api.lp_pool2d)
+#define flam_nn_lp_pool2d (flam_api.nn_lp_pool2d)
 #define flam_max_pool3d (flam_api.max_pool3d)
+#define flam_nn_max_pool3d (flam_api.nn_max_pool3d)
 #define flam_max_pool3d_with_indices (flam_api.max_pool3d_with_indices)
 #define flam_avg_pool3d (flam_api.avg_pool3d)
+#define flam_nn_avg_pool3d (flam_api.nn_avg_pool3d)
 #define flam_adaptive_avg_pool3d (flam_api.adaptive_avg_pool3d)
+#define flam_nn_adaptive_avg_pool3d (flam_api.nn_adaptive_avg_pool3d)
 #define flam_adaptive_max_pool3d (flam_api.adaptive_max_pool3d)
+#define flam_nn_adaptive_max_pool3d (flam_api.nn_adaptive_max_pool3d)
 #define flam_max_unpool3d (flam_api.max_unpool3d)
 #define flam_lp_pool3d (flam_api.lp_pool3d)
+#define flam_nn_lp_pool3d (flam_api.nn_lp_pool3d)
 #define flam_fractional_max_pool2d (flam_api.fractional_max_pool2d)
 #define flam_fractional_max_pool3d (flam_api.fractional_max_pool3d)
 #define flam_ndtr (flam_api.ndtr)
@@ -4214,12 +4490,15 @@ const char *flam_library_load(const char *path) {
 #define flam_binomial (flam_api.binomial)
 #define flam_dropout (flam_api.dropout)
 #define flam_dropout_ (flam_api.dropout_)
+#define flam_nn_dropout (flam_api.nn_dropout)
 #define flam_feature_dropout (flam_api.feature_dropout)
 #define flam_feature_dropout_ (flam_api.feature_dropout_)
 #define flam_alpha_dropout (flam_api.alpha_dropout)
 #define flam_alpha_dropout_ (flam_api.alpha_dropout_)
+#define flam_nn_alpha_dropout (flam_api.nn_alpha_dropout)
 #define flam_feature_alpha_dropout (flam_api.feature_alpha_dropout)
 #define flam_feature_alpha_dropout_ (flam_api.feature_alpha_dropout_)
+#define flam_nn_feature_alpha_dropout (flam_api.nn_feature_alpha_dropout)
 #define flam_lstm (flam_api.lstm)
 #define flam_gru (flam_api.gru)
 #define flam_rnn_tanh (flam_api.rnn_tanh)
@@ -4331,6 +4610,7 @@ const char *flam_library_load(const char *path) {
 #define flam_clone (flam_api.clone)
 #define flam_detach (flam_api.detach)
 #define flam_unflatten (flam_api.unflatten)
+#define flam_nn_unflatten (flam_api.nn_unflatten)
 #define flam_unfold_dim (flam_api.unfold_dim)
 #define flam_diagonal (flam_api.diagonal)
 #define flam_movedim (flam_api.movedim)
@@ -4548,6 +4828,11 @@ const char *flam_library_load(const char *path) {
 #define flam_addcdiv (flam_api.addcdiv)
 #define flam_addcdiv_ (flam_api.addcdiv_)
 #define flam_addcdiv_out (flam_api.addcdiv_out)
+#define flam_nn_transformer_encoder_layer (flam_api.nn_transformer_encoder_layer)
+#define flam_nn_transformer_decoder_layer (flam_api.nn_transformer_decoder_layer)
+#define flam_nn_transformer_encoder (flam_api.nn_transformer_encoder)
+#define flam_nn_transformer_decoder (flam_api.nn_transformer_decoder)
+#define flam_nn_transformer (flam_api.nn_transformer)
 #define flam_hann_window (flam_api.hann_window)
 #define flam_blackman_window (flam_api.blackman_window)
 #define flam_bartlett_window (flam_api.bartlett_window)

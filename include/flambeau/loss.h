@@ -20,6 +20,7 @@ extern "C" {
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("f32")
+FLAM_LAYER("MSELoss()")
 FLAM_API flam_tensor *flam_mse_loss(
     const flam_tensor *input, const flam_tensor *target,
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
@@ -34,6 +35,7 @@ FLAM_API flam_tensor *flam_mse_loss(
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("f32")
+FLAM_LAYER("L1Loss()")
 FLAM_API flam_tensor *flam_l1_loss(
     const flam_tensor *input, const flam_tensor *target,
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
@@ -57,6 +59,7 @@ typedef struct flam_smooth_l1_loss_options {
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("f32")
+FLAM_LAYER("SmoothL1Loss()")
 FLAM_API flam_tensor *flam_smooth_l1_loss(
     const flam_tensor *input, const flam_tensor *target,
     const flam_smooth_l1_loss_options *options);
@@ -80,6 +83,7 @@ typedef struct flam_huber_loss_options {
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("f32")
+FLAM_LAYER("HuberLoss()")
 FLAM_API flam_tensor *flam_huber_loss(
     const flam_tensor *input, const flam_tensor *target, const flam_huber_loss_options *options);
 
@@ -108,6 +112,7 @@ typedef struct flam_cross_entropy_options {
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("f32")
+FLAM_LAYER("CrossEntropyLoss()")
 FLAM_API flam_tensor *flam_cross_entropy(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
@@ -135,6 +140,7 @@ typedef struct flam_nll_loss_options {
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("f32")
+FLAM_LAYER("NLLLoss()")
 FLAM_API flam_tensor *flam_nll_loss(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
@@ -151,6 +157,7 @@ FLAM_API flam_tensor *flam_nll_loss(
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("cpu=f32 cuda=banned")
+FLAM_LAYER("BCELoss()")
 FLAM_API flam_tensor *flam_binary_cross_entropy(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
@@ -168,6 +175,7 @@ FLAM_API flam_tensor *flam_binary_cross_entropy(
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("f32")
+FLAM_LAYER("BCEWithLogitsLoss()")
 FLAM_API flam_tensor *flam_binary_cross_entropy_with_logits(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
@@ -191,6 +199,7 @@ typedef struct flam_kl_div_options {
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("f32")
+FLAM_LAYER("KLDivLoss()")
 FLAM_API flam_tensor *flam_kl_div(
     const flam_tensor *input, const flam_tensor *target, const flam_kl_div_options *options);
 
@@ -224,6 +233,7 @@ typedef struct flam_ctc_loss_options {
  */
 FLAM_TORCH("F torch")
 FLAM_AUTOCAST("cpu=f32")
+FLAM_LAYER("CTCLoss()")
 FLAM_API flam_tensor *flam_ctc_loss(
     const flam_tensor *log_probs, const flam_tensor *targets, const flam_tensor *input_lengths,
     const flam_tensor *target_lengths, const flam_ctc_loss_options *options);

@@ -29,6 +29,7 @@ typedef struct flam_margin_loss_options {
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F torch")
+FLAM_LAYER("MarginRankingLoss()")
 FLAM_API flam_tensor *flam_margin_ranking_loss(
     const flam_tensor *input1, const flam_tensor *input2, const flam_tensor *target,
     const flam_margin_loss_options *options);
@@ -51,6 +52,7 @@ typedef struct flam_hinge_embedding_loss_options {
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F torch")
+FLAM_LAYER("HingeEmbeddingLoss()")
 FLAM_API flam_tensor *flam_hinge_embedding_loss(
     const flam_tensor *input, const flam_tensor *target,
     const flam_hinge_embedding_loss_options *options);
@@ -65,6 +67,7 @@ FLAM_API flam_tensor *flam_hinge_embedding_loss(
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F torch")
+FLAM_LAYER("CosineEmbeddingLoss()")
 FLAM_API flam_tensor *flam_cosine_embedding_loss(
     const flam_tensor *input1, const flam_tensor *input2, const flam_tensor *target,
     const flam_margin_loss_options *options);
@@ -93,6 +96,7 @@ typedef struct flam_triplet_margin_loss_options {
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F torch")
+FLAM_LAYER("TripletMarginLoss()")
 FLAM_API flam_tensor *flam_triplet_margin_loss(
     const flam_tensor *anchor, const flam_tensor *positive, const flam_tensor *negative,
     const flam_triplet_margin_loss_options *options);
@@ -107,6 +111,7 @@ FLAM_API flam_tensor *flam_triplet_margin_loss(
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F")
+FLAM_LAYER("SoftMarginLoss()")
 FLAM_API flam_tensor *flam_soft_margin_loss(
     const flam_tensor *input, const flam_tensor *target,
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
@@ -132,6 +137,7 @@ typedef struct flam_multi_margin_loss_options {
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F")
+FLAM_LAYER("MultiMarginLoss()")
 FLAM_API flam_tensor *flam_multi_margin_loss(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_AFTER(margin) FLAM_DEFAULT(NULL),
@@ -148,6 +154,7 @@ FLAM_API flam_tensor *flam_multi_margin_loss(
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F")
+FLAM_LAYER("MultiLabelMarginLoss()")
 FLAM_API flam_tensor *flam_multilabel_margin_loss(
     const flam_tensor *input, const flam_tensor *target,
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
@@ -163,6 +170,7 @@ FLAM_API flam_tensor *flam_multilabel_margin_loss(
  */
 FLAM_AUTOCAST("cuda=f32")
 FLAM_TORCH("F")
+FLAM_LAYER("MultiLabelSoftMarginLoss()")
 FLAM_API flam_tensor *flam_multilabel_soft_margin_loss(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
@@ -190,6 +198,7 @@ typedef struct flam_poisson_nll_loss_options {
  */
 FLAM_AUTOCAST("f32")
 FLAM_TORCH("F")
+FLAM_LAYER("PoissonNLLLoss()")
 FLAM_API flam_tensor *flam_poisson_nll_loss(
     const flam_tensor *input, const flam_tensor *target,
     const flam_poisson_nll_loss_options *options);
@@ -216,6 +225,7 @@ typedef struct flam_gaussian_nll_loss_options {
  * - source: Nix and Weigend, 1994, ICNN.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("GaussianNLLLoss()")
 FLAM_API flam_tensor *flam_gaussian_nll_loss(
     const flam_tensor *input, const flam_tensor *target, const flam_tensor *var,
     const flam_gaussian_nll_loss_options *options);

@@ -145,6 +145,7 @@ typedef struct flam_local_response_norm_options {
  * - source: Krizhevsky, Sutskever and Hinton, 2012, NeurIPS.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("LocalResponseNorm([size], [alpha=], [beta=], [k=])")
 FLAM_API flam_tensor *flam_local_response_norm(
     const flam_tensor *input, int64_t size, const flam_local_response_norm_options *options);
 

@@ -268,6 +268,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_atanh(const flam_tensor *input)
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
 FLAM_TORCH("torch Tensor F")
+FLAM_LAYER("Tanh()")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_tanh(const flam_tensor *input);
 
 /** Logistic function, `1 / (1 + e^-x)` elementwise.
@@ -277,6 +278,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_tanh(const flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
 FLAM_TORCH("torch Tensor F torch.special.expit")
+FLAM_LAYER("Sigmoid()")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sigmoid(const flam_tensor *input);
 
 /** Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.

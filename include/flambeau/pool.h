@@ -35,6 +35,9 @@ typedef struct flam_max_pool_options {
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F torch")
+FLAM_LAYER(
+    "MaxPool2d([kernel_size=], stride=[stride or kernel_size], "
+    "[padding=], [dilation=], [ceil_mode=])")
 FLAM_API flam_tensor *flam_max_pool2d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_max_pool_options *options);
@@ -63,6 +66,7 @@ typedef struct flam_avg_pool_options {
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("AvgPool2d([kernel_size=], stride=[stride or kernel_size], [padding=])")
 FLAM_API flam_tensor *flam_avg_pool2d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_avg_pool_options *options);
@@ -75,6 +79,7 @@ FLAM_API flam_tensor *flam_avg_pool2d(
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("AdaptiveAvgPool2d([output_size=])")
 FLAM_API flam_tensor *flam_adaptive_avg_pool2d(
     const flam_tensor *input, const int64_t *output_size, size_t n_output_size);
 
@@ -86,6 +91,9 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool2d(
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F torch")
+FLAM_LAYER(
+    "MaxPool1d([kernel_size=], stride=[stride or kernel_size], "
+    "[padding=], [dilation=], [ceil_mode=])")
 FLAM_API flam_tensor *flam_max_pool1d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_max_pool_options *options);
@@ -126,6 +134,9 @@ typedef struct flam_avg_pool1d_options {
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F torch")
+FLAM_LAYER(
+    "AvgPool1d(kernel_size=([kernel_size],), "
+    "stride=([stride or kernel_size],), padding=([padding],))")
 FLAM_API flam_tensor *flam_avg_pool1d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_avg_pool1d_options *options);
@@ -138,6 +149,7 @@ FLAM_API flam_tensor *flam_avg_pool1d(
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("F torch")
+FLAM_LAYER("AdaptiveAvgPool1d([output_size=])")
 FLAM_API flam_tensor *flam_adaptive_avg_pool1d(
     const flam_tensor *input, const int64_t *output_size, size_t n_output_size);
 
@@ -152,6 +164,7 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool1d(
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("F.adaptive_max_pool1d_with_indices torch.adaptive_max_pool1d")
+FLAM_LAYER("AdaptiveMaxPool1d([output_size=])")
 FLAM_API flam_status flam_adaptive_max_pool1d(
     const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
     flam_tensor **out_values, flam_tensor **out_indices);
@@ -189,6 +202,7 @@ typedef struct flam_lp_pool_options {
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("LPPool1d([norm_type=], [kernel_size=], [stride=], [ceil_mode=])")
 FLAM_API flam_tensor *flam_lp_pool1d(
     const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_lp_pool_options *options);
@@ -218,6 +232,7 @@ FLAM_API flam_status flam_max_pool2d_with_indices(
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("F.adaptive_max_pool2d_with_indices")
+FLAM_LAYER("AdaptiveMaxPool2d([output_size=])")
 FLAM_API flam_status flam_adaptive_max_pool2d(
     const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
     flam_tensor **out_values, flam_tensor **out_indices);
@@ -246,6 +261,7 @@ FLAM_API flam_tensor *flam_max_unpool2d(
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("LPPool2d([norm_type=], [kernel_size=], [stride=], [ceil_mode=])")
 FLAM_API flam_tensor *flam_lp_pool2d(
     const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_lp_pool_options *options);
@@ -259,6 +275,9 @@ FLAM_API flam_tensor *flam_lp_pool2d(
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F torch")
+FLAM_LAYER(
+    "MaxPool3d([kernel_size=], stride=[stride or kernel_size], "
+    "[padding=], [dilation=], [ceil_mode=])")
 FLAM_API flam_tensor *flam_max_pool3d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_max_pool_options *options);
@@ -286,6 +305,7 @@ FLAM_API flam_status flam_max_pool3d_with_indices(
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F")
+FLAM_LAYER("AvgPool3d([kernel_size=], stride=[stride or kernel_size], [padding=])")
 FLAM_API flam_tensor *flam_avg_pool3d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_avg_pool_options *options);
@@ -299,6 +319,7 @@ FLAM_API flam_tensor *flam_avg_pool3d(
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F")
+FLAM_LAYER("AdaptiveAvgPool3d([output_size=])")
 FLAM_API flam_tensor *flam_adaptive_avg_pool3d(
     const flam_tensor *input, const int64_t *output_size, size_t n_output_size);
 
@@ -314,6 +335,7 @@ FLAM_API flam_tensor *flam_adaptive_avg_pool3d(
  */
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F.adaptive_max_pool3d_with_indices")
+FLAM_LAYER("AdaptiveMaxPool3d([output_size=])")
 FLAM_API flam_status flam_adaptive_max_pool3d(
     const flam_tensor *input, const int64_t *output_size, size_t n_output_size,
     flam_tensor **out_values, flam_tensor **out_indices);
@@ -342,6 +364,7 @@ FLAM_API flam_tensor *flam_max_unpool3d(
  * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("F")
+FLAM_LAYER("LPPool3d([norm_type=], [kernel_size=], [stride=], [ceil_mode=])")
 FLAM_API flam_tensor *flam_lp_pool3d(
     const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_lp_pool_options *options);

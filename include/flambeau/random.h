@@ -360,6 +360,7 @@ typedef struct flam_dropout_options {
  * - source: Srivastava et al., 2014, JMLR 15.
  */
 FLAM_TORCH("torch F")
+FLAM_LAYER("Dropout([p=], inplace=False)")
 FLAM_API FLAM_INPLACE flam_tensor *flam_dropout(
     const flam_tensor *input, const flam_dropout_options *options);
 
@@ -383,6 +384,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_feature_dropout(
  * - source: Klambauer et al., 2017, arXiv 1706.02515.
  */
 FLAM_TORCH("torch F")
+FLAM_LAYER("AlphaDropout([p=], inplace=False)")
 FLAM_API FLAM_INPLACE flam_tensor *flam_alpha_dropout(
     const flam_tensor *input, const flam_dropout_options *options);
 
@@ -393,6 +395,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_alpha_dropout(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch F")
+FLAM_LAYER("FeatureAlphaDropout([p=], inplace=False)")
 FLAM_API FLAM_INPLACE flam_tensor *flam_feature_alpha_dropout(
     const flam_tensor *input, const flam_dropout_options *options);
 

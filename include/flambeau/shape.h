@@ -218,6 +218,7 @@ FLAM_API flam_tensor *flam_detach(const flam_tensor *input);
  *   dimension's size.
  */
 FLAM_TORCH("torch Tensor")
+FLAM_LAYER("Unflatten([dim=], unflattened_size=[sizes])")
 FLAM_API flam_tensor *flam_unflatten(
     const flam_tensor *input, int64_t dim, const int64_t *sizes, size_t n_sizes);
 

@@ -36,14 +36,29 @@ Ref<flam_module> nn_group_norm(int64_t num_groups, int64_t num_channels, double 
   return nn::group_norm(num_groups, num_channels, eps, affine, {device, dtype});
 }
 
-Ref<flam_module> nn_instance_norm(int64_t num_features, int64_t spatial, double eps, bool affine,
+Ref<flam_module> nn_instance_norm(int64_t num_features, int64_t spatial, double eps,
+                                  double momentum, bool affine, bool track_running_stats,
                                   Dtype dtype, Device device) {
-  return nn::instance_norm(num_features, spatial, eps, affine, {device, dtype});
+  return nn::instance_norm(num_features, spatial,
+                           {eps, momentum, affine, track_running_stats, {device, dtype}});
 }
 
 Ref<flam_module> nn_embedding(int64_t num_embeddings, int64_t embedding_dim,
                               std::optional<int64_t> padding_idx, Dtype dtype, Device device) {
   return nn::embedding(num_embeddings, embedding_dim, padding_idx, {device, dtype});
+}
+
+Ref<flam_module> nn_embedding_bag(int64_t num_embeddings, int64_t embedding_dim, int32_t mode,
+                                  bool include_last_offset, std::optional<int64_t> padding_idx,
+                                  Dtype dtype, Device device) {
+  return nn::embedding_bag(num_embeddings, embedding_dim,
+                           {mode, include_last_offset, padding_idx, {device, dtype}});
+}
+
+Ref<flam_module> nn_recurrent_cell(int32_t kind, int64_t input_size, int64_t hidden_size, bool bias,
+                                   Dtype dtype, Device device) {
+  return nn::recurrent_cell(nn::RecurrentKind(kind), input_size, hidden_size, bias,
+                            {device, dtype});
 }
 
 Ref<flam_module> nn_recurrent(int32_t kind, int64_t input_size, int64_t hidden_size,
@@ -58,15 +73,6 @@ Ref<flam_module> nn_multihead_attention(int64_t embed_dim, int64_t num_heads, do
                                         bool bias, bool batch_first, Dtype dtype, Device device) {
   return nn::multihead_attention(embed_dim, num_heads,
                                  {dropout, bias, batch_first, {device, dtype}});
-}
-
-Ref<flam_module> nn_transformer_encoder_layer(int64_t d_model, int64_t num_heads,
-                                              int64_t dim_feedforward, double dropout, bool gelu,
-                                              double eps, bool batch_first, bool norm_first,
-                                              Dtype dtype, Device device) {
-  return nn::transformer_encoder_layer(
-      d_model, num_heads,
-      {dim_feedforward, dropout, gelu, eps, batch_first, norm_first, {device, dtype}});
 }
 
 }  // namespace flambeau::capi

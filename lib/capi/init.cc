@@ -1,31 +1,17 @@
 // Initialisers at the ABI.
 #include "nn/init.h"
 
-#include <cmath>
-
-#include "base/error.h"
 #include "capi/gen/targets.h"
 
 namespace flambeau::capi {
 
-static double xavier_std(const Tensor& t, double gain) {
+std::tuple<int64_t, int64_t> init_fans(const Tensor& t) {
   const nn::Fans f = nn::fans(t);
-  return f.in + f.out ? gain * std::sqrt(2 / double(f.in + f.out)) : 0;
+  return {f.in, f.out};
 }
-
-static double kaiming_std(const Tensor& t, double gain, int32_t mode) {
-  check(mode == FLAM_FAN_IN || mode == FLAM_FAN_OUT, Code::invalid_argument, "unknown fan ", mode);
-  const nn::Fans f = nn::fans(t);
-  const int64_t fan = mode == FLAM_FAN_IN ? f.in : f.out;
-  return fan ? gain / std::sqrt(double(fan)) : 0;
+double init_gain(int32_t nonlinearity, std::optional<double> param) {
+  return nn::gain_of(nn::Nonlinearity(nonlinearity), param);
 }
-
-// A uniform distribution within +-b has the standard deviation b / sqrt(3).
-static void uniform_of_std(const Tensor& t, double std, flam_generator* g) {
-  const double bound = std::sqrt(3.0) * std;
-  nn::init_uniform(t, -bound, bound, g);
-}
-
 void init_constant(const Tensor& t, double value) { nn::init_constant(t, value); }
 void init_uniform(const Tensor& t, double a, double b, flam_generator* g) {
   nn::init_uniform(t, a, b, g);
@@ -33,17 +19,32 @@ void init_uniform(const Tensor& t, double a, double b, flam_generator* g) {
 void init_normal(const Tensor& t, double mean, double std, flam_generator* g) {
   nn::init_normal(t, mean, std, g);
 }
+void init_trunc_normal(const Tensor& t, double mean, double std, double a, double b,
+                       flam_generator* g) {
+  nn::init_trunc_normal(t, mean, std, a, b, g);
+}
 void init_xavier_uniform(const Tensor& t, double gain, flam_generator* g) {
-  uniform_of_std(t, xavier_std(t, gain), g);
+  nn::init_xavier_uniform(t, gain, g);
 }
 void init_xavier_normal(const Tensor& t, double gain, flam_generator* g) {
-  nn::init_normal(t, 0, xavier_std(t, gain), g);
+  nn::init_xavier_normal(t, gain, g);
 }
 void init_kaiming_uniform(const Tensor& t, double gain, int32_t mode, flam_generator* g) {
-  uniform_of_std(t, kaiming_std(t, gain, mode), g);
+  nn::init_kaiming_uniform(t, gain, nn::Fan(mode), g);
 }
 void init_kaiming_normal(const Tensor& t, double gain, int32_t mode, flam_generator* g) {
-  nn::init_normal(t, 0, kaiming_std(t, gain, mode), g);
+  nn::init_kaiming_normal(t, gain, nn::Fan(mode), g);
+}
+void init_eye(const Tensor& t) { nn::init_eye(t); }
+void init_dirac(const Tensor& t, int64_t groups) { nn::init_dirac(t, groups); }
+void init_orthogonal(const Tensor& t, double gain, flam_generator* g) {
+  nn::init_orthogonal(t, gain, g);
+}
+void init_sparse(const Tensor& t, double sparsity, double std, flam_generator* g) {
+  nn::init_sparse(t, sparsity, std, g);
+}
+void init_affine(const Tensor& weight, const Tensor& bias, flam_generator* g) {
+  nn::init_affine(weight, bias, g);
 }
 
 }  // namespace flambeau::capi

@@ -15,21 +15,36 @@ Ref<flam_module> nn_batch_norm(int64_t features, int64_t spatial, double eps, do
                         {eps, momentum, affine, track_running_stats, device, dtype});
 }
 
-Ref<flam_module> nn_dropout(double p) { return nn::dropout(p); }
-
-Ref<flam_module> nn_max_pool2d(DimsView kernel_size, DimsView stride, DimsView padding) {
-  return nn::max_pool2d(kernel_size, stride, padding);
-}
-
-Ref<flam_module> nn_avg_pool2d(DimsView kernel_size, DimsView stride, DimsView padding) {
-  return nn::avg_pool2d(kernel_size, stride, padding);
-}
-
 Ref<flam_module> nn_flatten(int64_t start_dim, int64_t end_dim) {
   return nn::flatten(start_dim, end_dim);
 }
 
-Ref<flam_module> nn_activation(int32_t kind) { return nn::activation(nn::ActivationKind(kind)); }
+Ref<flam_module> nn_identity() { return nn::identity(); }
+
+Ref<flam_module> nn_softmin(int64_t dim) { return nn::softmin(dim); }
+
+Ref<flam_module> nn_rrelu(double lower, double upper) { return nn::rrelu(lower, upper); }
+
+Ref<flam_module> nn_feature_dropout(int64_t spatial, double p) {
+  return nn::feature_dropout(spatial, p);
+}
+
+Ref<flam_module> nn_pad(int64_t spatial, DimsView padding, int32_t mode, double value) {
+  return nn::pad(spatial, padding, mode, value);
+}
+
+Ref<flam_module> nn_max_unpool(DimsView kernel_size, DimsView stride, DimsView padding) {
+  return nn::max_unpool(kernel_size, stride, padding);
+}
+
+Ref<flam_module> nn_prelu(int64_t num_parameters, double init, Dtype dtype, Device device) {
+  return nn::prelu(num_parameters, init, {device, dtype});
+}
+
+Ref<flam_module> nn_bilinear(int64_t in1, int64_t in2, int64_t out, bool bias, Dtype dtype,
+                             Device device) {
+  return nn::bilinear(in1, in2, out, bias, {device, dtype});
+}
 
 Ref<flam_module> nn_sequential() { return nn::sequential(); }
 

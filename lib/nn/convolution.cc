@@ -8,18 +8,6 @@ namespace flambeau::nn {
 
 namespace {
 
-Dims each(const char* what, DimsView v, size_t spatial, int64_t fallback, int64_t least) {
-  check(v.size() <= 1 || v.size() == spatial, Code::invalid_argument, "Conv", spatial, "d: ", what,
-        " takes one value or ", spatial, ", got ", v.size());
-  Dims out(spatial, v.empty() ? fallback : v[0]);
-  if (v.size() == spatial) out = Dims(v);
-  for (int64_t n : out) {
-    check(n >= least, Code::invalid_argument, "Conv", spatial, "d: ", what, " must be at least ",
-          least, ", got ", ShapeText{out});
-  }
-  return out;
-}
-
 bool all_are(DimsView v, int64_t n) {
   for (int64_t x : v) {
     if (x != n) return false;
@@ -39,13 +27,8 @@ class Convolution final : public Module {
           type, ": groups (", o_.groups, ") must divide in_channels (", in, ") and out_channels (",
           out, ")");
     Dims sizes = o_.transposed ? Dims{in, out / o_.groups} : Dims{out, in / o_.groups};
-    int64_t fan_in = sizes[1];
-    for (int64_t k : kernel_) {
-      sizes.push_back(k);
-      fan_in *= k;
-    }
-    set_parameter("weight", drawn(sizes, fan_in, o_.made));
-    set_parameter("bias", o_.bias ? drawn(Dims{out}, fan_in, o_.made) : Tensor());
+    for (int64_t k : kernel_) sizes.push_back(k);
+    set_affine(*this, sizes, o_.bias ? std::optional(out) : std::nullopt, o_.made);
   }
 
   Tensor forward(TensorsView inputs) override {
@@ -107,13 +90,16 @@ Ref<Module> convolution(int64_t in, int64_t out, DimsView kernel, const Convolut
   check(spatial >= 1 && spatial <= 3, Code::invalid_argument,
         "a convolution's kernel_size has 1 to 3 values, got ", spatial);
   ConvolutionOptions o = given;
-  o.stride = each("stride", o.stride, spatial, 1, 1);
-  o.padding = each("padding", o.padding, spatial, 0, 0);
-  o.dilation = each("dilation", o.dilation, spatial, 1, 1);
-  o.output_padding = each("output_padding", o.output_padding, spatial, 0, 0);
+  const auto each = [&](const char* what, DimsView v, int64_t fallback, int64_t least) {
+    return each_of(cat_text("Conv", spatial, "d"), what, v, spatial, fallback, least);
+  };
+  o.stride = each("stride", o.stride, 1, 1);
+  o.padding = each("padding", o.padding, 0, 0);
+  o.dilation = each("dilation", o.dilation, 1, 1);
+  o.output_padding = each("output_padding", o.output_padding, 0, 0);
   check(!o.transposed || o.padding_mode <= FLAM_PADDING_CONSTANT, Code::invalid_argument,
         "Only the padding mode zeros is supported for ConvTranspose", spatial, "d");
-  return make_ref<Convolution>(in, out, each("kernel_size", kernel, spatial, 1, 1), o);
+  return make_ref<Convolution>(in, out, each("kernel_size", kernel, 1, 1), o);
 }
 
 }  // namespace flambeau::nn

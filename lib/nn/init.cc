@@ -1,5 +1,7 @@
-// Initialisers: plain fills outside autograd, and the fans that the named ones scale by.
+// Initialisers: plain fills outside autograd, and the scales by which the named ones draw.
 #include "nn/init.h"
+
+#include <cmath>
 
 #include "base/error.h"
 #include "graph/mode.h"
@@ -15,6 +17,67 @@ Fans fans(const Tensor& w) {
   return {w.size(1) * field, w.size(0) * field};
 }
 
+double gain_of(Nonlinearity kind, std::optional<double> param) {
+  switch (kind) {
+    case Nonlinearity::linear:
+      return 1;
+    case Nonlinearity::tanh:
+      return 5.0 / 3;
+    case Nonlinearity::relu:
+      return std::sqrt(2.0);
+    case Nonlinearity::leaky_relu: {
+      const double slope = param.value_or(0.01);
+      return std::sqrt(2.0 / (1 + slope * slope));
+    }
+    case Nonlinearity::selu:
+      return 3.0 / 4;
+    default:
+      fail(Code::invalid_argument, "unknown nonlinearity ", int(kind));
+  }
+}
+
+namespace {
+
+double xavier_std(const Tensor& t, double gain) {
+  const Fans f = fans(t);
+  return f.in + f.out ? gain * std::sqrt(2 / double(f.in + f.out)) : 0;
+}
+
+double kaiming_std(const Tensor& t, double gain, Fan mode) {
+  check(mode == Fan::in || mode == Fan::out, Code::invalid_argument, "unknown fan ", int(mode));
+  const Fans f = fans(t);
+  const int64_t fan = mode == Fan::in ? f.in : f.out;
+  return fan ? gain / std::sqrt(double(fan)) : 0;
+}
+
+// A uniform distribution within +-b has the standard deviation b / sqrt(3).
+void uniform_of_std(const Tensor& t, double std, Generator* g) {
+  const double bound = std::sqrt(3.0) * std;
+  init_uniform(t, -bound, bound, g);
+}
+
+// Fills from the normal distribution; returns where it falls outside [a, b].
+Tensor draw_normal(const Tensor& t, double mean, double std, double a, double b, Generator* g) {
+  ops::normal_(t, mean, std, g);
+  return ops::logical_or(ops::lt(t, wrapped_number(a)), ops::gt(t, wrapped_number(b)));
+}
+
+// Fills from [a, b] where little of the normal lies there; returns what its density refuses.
+Tensor draw_by_density(const Tensor& t, double mean, double std, double a, double b, Generator* g) {
+  ops::uniform_(t, a, b, g);
+  const double nearest = (std::max(a, std::min(mean, b)) - mean) / std;
+  const Tensor z = ops::div(ops::sub(t, wrapped_number(mean)), wrapped_number(std));
+  const Tensor below = ops::sub(ops::mul(z, z), wrapped_number(nearest * nearest));
+  const Tensor density = ops::exp(ops::mul(below, wrapped_number(-0.5)));
+  return ops::gt(ops::uniform_(ops::empty_like(t), 0, 1, g), density);
+}
+
+bool any_of(const Tensor& mask) {
+  return *ops::to(ops::any(mask), kCpu, Dtype::f64).data_as<double>() != 0;
+}
+
+}  // namespace
+
 void init_constant(const Tensor& t, double value) {
   GradMode no_grad(false);
   ops::fill_(t, wrapped_number(value));
@@ -28,6 +91,41 @@ void init_uniform(const Tensor& t, double a, double b, Generator* g) {
 void init_normal(const Tensor& t, double mean, double std, Generator* g) {
   GradMode no_grad(false);
   ops::normal_(t, mean, std, g);
+}
+
+void init_trunc_normal(const Tensor& t, double mean, double std, double a, double b, Generator* g) {
+  check(std > 0 && a < b, Code::invalid_argument, "trunc_normal: std (", std,
+        ") must be positive and a (", a, ") below b (", b, ")");
+  GradMode no_grad(false);
+  const auto below = [&](double x) { return std::erfc((mean - x) / std / std::sqrt(2.0)) / 2; };
+  const auto draw = below(b) - below(a) > 0.3 ? draw_normal : draw_by_density;
+  Tensor pending = draw(t, mean, std, a, b, g);
+  while (any_of(pending)) {
+    const Tensor again = ops::clone(t);
+    const Tensor refused = draw(again, mean, std, a, b, g);
+    ops::copy_(t, ops::where(pending, again, t));
+    pending = ops::logical_and(pending, refused);
+  }
+}
+
+void init_xavier_uniform(const Tensor& t, double gain, Generator* g) {
+  uniform_of_std(t, xavier_std(t, gain), g);
+}
+void init_xavier_normal(const Tensor& t, double gain, Generator* g) {
+  init_normal(t, 0, xavier_std(t, gain), g);
+}
+void init_kaiming_uniform(const Tensor& t, double gain, Fan mode, Generator* g) {
+  uniform_of_std(t, kaiming_std(t, gain, mode), g);
+}
+void init_kaiming_normal(const Tensor& t, double gain, Fan mode, Generator* g) {
+  init_normal(t, 0, kaiming_std(t, gain, mode), g);
+}
+
+void init_affine(const Tensor& weight, const Tensor& bias, Generator* g) {
+  const int64_t fan = fans(weight).in;
+  const double bound = fan > 0 ? 1 / std::sqrt(double(fan)) : 0;
+  init_uniform(weight, -bound, bound, g);
+  if (bias) init_uniform(bias, -bound, bound, g);
 }
 
 }  // namespace flambeau::nn

@@ -1,6 +1,6 @@
 // The library's own layers.
 #pragma once
-#include "nn/module.h"
+#include "nn/parts.h"
 
 namespace flambeau::nn {
 
@@ -11,16 +11,18 @@ struct BatchNormOptions {
   Dtype dtype = Dtype::none;
 };
 
-enum class ActivationKind : int32_t { unspecified, relu, sigmoid, tanh, gelu, silu, identity };
-
 Ref<Module> linear(int64_t in_features, int64_t out_features, bool bias, Device device,
                    Dtype dtype);
 Ref<Module> batch_norm(int64_t num_features, int64_t spatial, const BatchNormOptions& options);
-Ref<Module> dropout(double p);
-Ref<Module> max_pool2d(DimsView kernel_size, DimsView stride, DimsView padding);
-Ref<Module> avg_pool2d(DimsView kernel_size, DimsView stride, DimsView padding);
+Ref<Module> prelu(int64_t num_parameters, double init, const Made& made);
+Ref<Module> bilinear(int64_t in1, int64_t in2, int64_t out, bool bias, const Made& made);
 Ref<Module> flatten(int64_t start_dim, int64_t end_dim);
-Ref<Module> activation(ActivationKind kind);
+Ref<Module> identity();
+Ref<Module> softmin(int64_t dim);
+Ref<Module> rrelu(double lower, double upper);
+Ref<Module> feature_dropout(int64_t spatial, double p);
+Ref<Module> pad(int64_t spatial, DimsView padding, int32_t mode, double value);
+Ref<Module> max_unpool(DimsView kernel_size, DimsView stride, DimsView padding);
 Ref<Module> sequential();
 
 }  // namespace flambeau::nn

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "nn/init.h"
 
@@ -20,10 +21,32 @@ Tensor drawn(DimsView sizes, int64_t fan_in, const Made& made) {
   return trainable(t);
 }
 
+void set_affine(Module& m, DimsView weight_sizes, std::optional<int64_t> bias_size,
+                const Made& made) {
+  const Tensor weight = ops::empty(weight_sizes, made.dtype, made.device);
+  const Tensor bias = bias_size ? ops::empty(Dims{*bias_size}, made.dtype, made.device) : Tensor();
+  init_affine(weight, bias, nullptr);
+  m.set_parameter("weight", trainable(weight));
+  m.set_parameter("bias", bias ? trainable(bias) : bias);
+}
+
 Tensor filled(DimsView sizes, double value, const Made& made) {
   const Tensor t = ops::empty(sizes, made.dtype, made.device);
   init_constant(t, value);
   return trainable(t);
+}
+
+Dims each_of(const std::string& layer, const char* what, DimsView v, size_t spatial,
+             int64_t fallback, int64_t least) {
+  check(v.size() <= 1 || v.size() == spatial, Code::invalid_argument, layer, ": ", what,
+        " takes one value or ", spatial, ", got ", v.size());
+  const Dims out = v.size() == spatial ? Dims(v) : Dims(spatial, v.empty() ? fallback : v[0]);
+  for (int64_t n : out) {
+    check(n >= least, Code::invalid_argument, layer, ": ", what, " must be at least ", least,
+          ", got ", ShapeText{out});
+    check_extent(layer.c_str(), what, n);
+  }
+  return out;
 }
 
 const Tensor& only(const Module& m, TensorsView inputs) {

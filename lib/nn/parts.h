@@ -1,6 +1,7 @@
 // What the files of layers share: parameters that train, torch's default initialisation, one input,
 // and how options are printed.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "nn/module.h"
@@ -14,9 +15,17 @@ struct Made {  // where and in which dtype parameters are made
 };
 
 Tensor trainable(Tensor t);
-// Uniform within 1 / sqrt(fan in), as torch draws weights and biases by default.
+// Uniform within 1 / sqrt(fan in), where that is no matter of the sizes.
 Tensor drawn(DimsView sizes, int64_t fan_in, const Made& made);
+// Registers `weight` and, where `bias_size` is given, `bias`, as linear layers and convolutions
+// begin.
+void set_affine(Module& m, DimsView weight_sizes, std::optional<int64_t> bias_size,
+                const Made& made);
 Tensor filled(DimsView sizes, double value, const Made& made);
+
+// A number for each of `spatial` dimensions, where one stands for all and none for `fallback`.
+Dims each_of(const std::string& layer, const char* what, DimsView v, size_t spatial,
+             int64_t fallback, int64_t least);
 
 const Tensor& only(const Module& m, TensorsView inputs);
 

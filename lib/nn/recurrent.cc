@@ -20,11 +20,15 @@ constexpr KindRow kKinds[] = {{RecurrentKind::rnn_tanh, "RNN", 1},
                               {RecurrentKind::lstm, "LSTM", 4},
                               {RecurrentKind::gru, "GRU", 3}};
 
+int64_t gates_of(const KindRow& row, int64_t hidden) {
+  return checked_mul(row.gates, hidden, row.type, ": hidden_size");
+}
+
 class Recurrent final : public Module {
  public:
   Recurrent(const KindRow& row, int64_t input, int64_t hidden, const RecurrentOptions& o)
       : Module(row.type), row_(row), input_(input), hidden_(hidden), o_(o) {
-    const int64_t state = o.proj_size ? o.proj_size : hidden, gates = row.gates * hidden;
+    const int64_t state = o.proj_size ? o.proj_size : hidden, gates = gates_of(row, hidden);
     for (int64_t layer = 0; layer < o.num_layers; ++layer) {
       const int64_t features = layer == 0 ? input : state * directions();
       for (int64_t d = 0; d < directions(); ++d) {
@@ -92,6 +96,73 @@ class Recurrent final : public Module {
   RecurrentOptions o_;
 };
 
+// One step. A result is one tensor, so that an LSTM's state and cell are stacked.
+class RecurrentCell final : public Module {
+ public:
+  RecurrentCell(const KindRow& row, int64_t input, int64_t hidden, bool bias, const Made& made)
+      : Module(cat_text(row.type, "Cell")), row_(row), input_(input), hidden_(hidden) {
+    const int64_t gates = gates_of(row, hidden);
+    set_parameter("weight_ih", drawn(Dims{gates, input}, hidden, made));
+    set_parameter("weight_hh", drawn(Dims{gates, hidden}, hidden, made));
+    for (const char* name : {"bias_ih", "bias_hh"}) {
+      set_parameter(name, bias ? drawn(Dims{gates}, hidden, made) : Tensor());
+    }
+  }
+
+  // The input, then optionally the state and, for LSTM, the cell.
+  Tensor forward(TensorsView inputs) override {
+    const bool lstm = row_.kind == RecurrentKind::lstm;
+    const size_t states = lstm ? 2 : 1;
+    check(inputs.size() == 1 || inputs.size() == 1 + states, Code::invalid_argument, type,
+          " takes an input and, if any, ", states, " initial state(s); got ", inputs.size(),
+          " tensors");
+    const bool alone = inputs[0].dim() == 1;
+    check(alone || inputs[0].dim() == 2, Code::shape, type, ": Expected input to be 1D or 2D, got ",
+          inputs[0]);
+    Tensors given;
+    for (const Tensor& t : inputs) given.push_back(alone ? ops::unsqueeze(t, 0) : t);
+    const Tensor& x = given[0];
+    while (given.size() < 1 + states) {
+      given.push_back(ops::zeros(Dims{x.size(0), hidden_}, x.dtype(), x.device()));
+    }
+    const Tensor y = lstm ? step_lstm(given) : step(given);
+    return alone ? ops::squeeze(y, Dims{lstm ? 1 : 0}) : y;
+  }
+
+  std::string extra_repr() const override {
+    std::string s = cat_text(input_, ", ", hidden_);
+    if (!Module::parameter("bias_ih")) s += ", bias=False";
+    if (row_.kind == RecurrentKind::rnn_relu) s += ", nonlinearity=relu";
+    return s;
+  }
+
+ private:
+  Tensor step(TensorsView given) const {
+    const auto cell = row_.kind == RecurrentKind::gru        ? ops::gru_cell
+                      : row_.kind == RecurrentKind::rnn_tanh ? ops::rnn_tanh_cell
+                                                             : ops::rnn_relu_cell;
+    return cell(given[0], given[1], Module::parameter("weight_ih"), Module::parameter("weight_hh"),
+                Module::parameter("bias_ih"), Module::parameter("bias_hh"));
+  }
+  Tensor step_lstm(TensorsView given) const {
+    const auto [h, c] = ops::lstm_cell(given[0], given.subspan(1), Module::parameter("weight_ih"),
+                                       Module::parameter("weight_hh"), Module::parameter("bias_ih"),
+                                       Module::parameter("bias_hh"));
+    const Tensor both[] = {h, c};
+    return ops::stack(both, 0);
+  }
+
+  const KindRow& row_;
+  int64_t input_, hidden_;
+};
+
+const KindRow& row_of(RecurrentKind kind) {
+  for (const KindRow& row : kKinds) {
+    if (row.kind == kind) return row;
+  }
+  fail(Code::invalid_argument, "unknown kind of recurrent layer ", int(kind));
+}
+
 }  // namespace
 
 Ref<Module> recurrent(RecurrentKind kind, int64_t input, int64_t hidden,
@@ -106,10 +177,14 @@ Ref<Module> recurrent(RecurrentKind kind, int64_t input, int64_t hidden,
       o.proj_size >= 0 && o.proj_size < hidden && (o.proj_size == 0 || kind == RecurrentKind::lstm),
       Code::invalid_argument, "proj_size (", o.proj_size,
       ") has to be smaller than hidden_size, and is only supported for LSTM");
-  for (const KindRow& row : kKinds) {
-    if (row.kind == kind) return make_ref<Recurrent>(row, input, hidden, o);
-  }
-  fail(Code::invalid_argument, "unknown kind of recurrent layer ", int(kind));
+  return make_ref<Recurrent>(row_of(kind), input, hidden, o);
+}
+
+Ref<Module> recurrent_cell(RecurrentKind kind, int64_t input, int64_t hidden, bool bias,
+                           const Made& made) {
+  check(input > 0 && hidden > 0, Code::invalid_argument, "a recurrent cell's input_size (", input,
+        ") and hidden_size (", hidden, ") must be greater than zero");
+  return make_ref<RecurrentCell>(row_of(kind), input, hidden, bias, made);
 }
 
 }  // namespace flambeau::nn

@@ -63,7 +63,7 @@ static flam_module* new_model(void) {
   flam_module *m = flam_nn_sequential(), *parts[3];
   int i;
   parts[0] = flam_nn_linear(INPUTS, HIDDEN, NULL);
-  parts[1] = flam_nn_activation(FLAM_ACTIVATION_RELU);
+  parts[1] = flam_nn_relu();
   parts[2] = flam_nn_linear(HIDDEN, 1, NULL);
   for (i = 0; i < 3; ++i) {
     flam_module_append(m, parts[i]);

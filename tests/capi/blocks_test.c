@@ -120,8 +120,7 @@ static void test_attention(void) {
   attention_options.batch_first = 1;
   flam_module *m = flam_nn_multihead_attention(6, 2, &attention_options);
   check_forward(m, in, 3, in, 3, 4);
-  flam_nn_transformer_encoder_layer_options encoder_options =
-      FLAM_NN_TRANSFORMER_ENCODER_LAYER_OPTIONS_INIT;
+  flam_nn_transformer_layer_options encoder_options = FLAM_NN_TRANSFORMER_LAYER_OPTIONS_INIT;
   encoder_options.dim_feedforward = 8;
   encoder_options.dropout = 0;
   encoder_options.gelu = 1;

@@ -249,11 +249,50 @@ static void test_errors_name_the_module(void) {
   CHECK(flam_frame_pop(frame) == FLAM_OK);
 }
 
+/* Operations as modules: their options are held, an optional tensor is a buffer, `training` is the
+ * mode, and a call counts its operands. */
+static void test_operations_as_modules(void) {
+  const flam_scope frame = flam_frame_push();
+  flam_module *net = flam_nn_sequential(), *loss, *drop = flam_nn_dropout(1);
+  flam_tensor *x = vector(1, -2), *weight = vector(1, 2), *y, *pair[2];
+  flam_cross_entropy_options entropy = FLAM_CROSS_ENTROPY_OPTIONS_INIT;
+  flam_state *state;
+  double found = 0, wanted = 1;
+  flam_module_append(net, flam_nn_leaky_relu(0.5));
+  flam_module_append(net, flam_nn_softmax(0, FLAM_DTYPE_NONE));
+  flam_module_append(net, flam_nn_max_pool1d(NULL, 0, NULL));
+  CHECK(flam_module_call(net, x) == NULL);
+  CHECK(strstr(flam_error_message(), "\"2\" (MaxPool1d)"));
+  flam_error_clear();
+  y = flam_module_call(drop, x);
+  CHECK(equals(y, 0, 0));
+  CHECK(flam_module_train(drop, 0) == FLAM_OK);
+  y = flam_module_call(drop, x);
+  CHECK(equals(y, 1, -2));
+  entropy.reduction = FLAM_REDUCTION_SUM;
+  loss = flam_nn_cross_entropy(weight, &entropy);
+  state = flam_module_state_dict(loss);
+  CHECK(flam_state_size(state) == 1 && strcmp(flam_state_name(state, 0), "weight") == 0);
+  CHECK(strcmp(flam_module_format(loss), "CrossEntropyLoss()") == 0);
+  CHECK(flam_module_call(loss, x) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "CrossEntropyLoss takes input, target; got 1 tensor");
+  pair[0] = x;
+  pair[1] = vector(0.25, 0.75);
+  CHECK(flam_tensor_item_f64(flam_module_forward(loss, pair, 2), &found) == FLAM_OK);
+  y = flam_cross_entropy(x, pair[1], weight, &entropy);
+  CHECK(flam_tensor_item_f64(y, &wanted) == FLAM_OK && found == wanted);
+  entropy.label_smoothing = 2;
+  CHECK(flam_nn_cross_entropy(weight, &entropy) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "label_smoothing must be in [0, 1], got 2");
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
 int main(void) {
   load();
   flam_set_leak_tracking_enabled(1);
   test_names_and_paths();
   test_errors_name_the_module();
+  test_operations_as_modules();
   test_state_dicts();
   test_modes_and_gradients();
   test_a_forward_in_c();

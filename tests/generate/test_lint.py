@@ -28,6 +28,7 @@ RELEASE = """/** Releases a tensor.
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_tensor_release(FLAM_NULLABLE flam_tensor *tensor);
 """
+RELEASE += RELEASE.replace("tensor", "module")
 
 
 def doc(*params, returns=True, errors=True):
@@ -119,6 +120,11 @@ GOOD = {
     + API
     + 'FLAM_INPLACE FLAM_OUT FLAM_TORCH("torch Tensor F torch.special.f")'
     " flam_tensor *flam_f(const flam_tensor *input);",
+    "a module": OPTIONS
+    + doc("x", "weight", "options")
+    + API
+    + 'FLAM_LAYER("F(lr=[lr], [k or k=])") flam_tensor *flam_f(const flam_tensor *x, '
+    "FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL), const flam_o_options *options);",
 }
 
 
@@ -347,6 +353,33 @@ BAD = [
     (
         doc("x", "out") + API + f"FLAM_OUT flam_tensor *flam_f({TENSOR}, flam_tensor *out);",
         "FLAM_OUT adds a parameter",
+    ),
+    (
+        doc("x") + API + f'FLAM_LAYER("F()") flam_status flam_f({TENSOR});',
+        "whose first result is a tensor",
+    ),
+    (
+        doc("x", "a") + API + f'FLAM_LAYER("F([b=])") flam_tensor *flam_f({TENSOR}, double a);',
+        "FLAM_LAYER: [b] names no parameter",
+    ),
+    (
+        doc("x") + API + f'FLAM_LAYER("f") flam_tensor *flam_f({TENSOR});',
+        'FLAM_LAYER("f"): write a class and what it shows',
+    ),
+    (
+        doc("x", "name")
+        + API
+        + f'FLAM_LAYER("F()") flam_tensor *flam_f({TENSOR}, const char *name);',
+        "FLAM_LAYER: a module cannot hold name",
+    ),
+    (
+        OPTIONS.replace(
+            "size_t n_k;", "size_t n_k;\n  flam_bool training FLAM_DEFAULT(0); /**< it */"
+        )
+        + doc("x", "options")
+        + API
+        + f'FLAM_LAYER("F()") flam_tensor *flam_f({TENSOR}, const flam_o_options *options);',
+        "FLAM_LAYER: `training` is the module's mode",
     ),
     # types
     (

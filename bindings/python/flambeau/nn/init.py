@@ -1,14 +1,12 @@
-"""Initialisers: each writes into its tensor without being recorded, and returns it."""
+"""Initialisers: each writes into its tensor without being recorded, and returns it. The formulas
+are the library's; here are torch's names, defaults and warnings."""
 
 import contextlib
 import functools
-import math
 import threading
 import warnings
 
-from .. import _torch
-from .._torch import empty_like, float64, randperm, where
-from ..autograd import no_grad
+from .._gen import api
 
 _skips = threading.local()
 
@@ -23,64 +21,60 @@ def skipped():
         _skips.on = False
 
 
-def _initialiser(function):
-    """Decorates a function that writes into its tensor without being recorded."""
-    write = no_grad()(function)
+def _initialiser(write):
+    """Decorates a function that writes into its tensor."""
 
-    @functools.wraps(function)
+    @functools.wraps(write)
     def initialise(tensor, *args, **named):
-        return tensor if getattr(_skips, "on", False) else write(tensor, *args, **named)
+        if not getattr(_skips, "on", False):
+            write(tensor, *args, **named)
+        return tensor
 
     return initialise
 
 
-_CONVOLUTIONS = {f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)}
+_LINEAR = {f"conv{t}{n}d" for t in ("", "_transpose") for n in (1, 2, 3)} | {"linear", "sigmoid"}
 
 
 def calculate_gain(nonlinearity, param=None):
     """The factor that keeps the scale of activations across a non-linearity."""
-    if nonlinearity in ("linear", "sigmoid") or nonlinearity in _CONVOLUTIONS:
+    if nonlinearity in _LINEAR:
         return 1
-    if nonlinearity == "tanh":
-        return 5.0 / 3
-    if nonlinearity == "relu":
-        return math.sqrt(2.0)
-    if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else param
-        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
-            raise ValueError(f"negative_slope {param} not a valid number")
-        return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity == "selu":
-        return 3.0 / 4
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if nonlinearity not in ("tanh", "relu", "leaky_relu", "selu"):
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if nonlinearity != "leaky_relu" or param is None:
+        return api.init_gain(nonlinearity)
+    if isinstance(param, bool) or not isinstance(param, (int, float)):
+        raise ValueError(f"negative_slope {param} not a valid number")
+    return api.init_gain(nonlinearity, param)
 
 
 def _calculate_fan_in_and_fan_out(tensor):
-    if tensor.dim() < 2:
-        raise ValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
-        )
-    field = math.prod(tensor.shape[2:])
-    return tensor.shape[1] * field, tensor.shape[0] * field
+    return api.init_fans(tensor)
 
 
-def _calculate_correct_fan(tensor, mode):
+def _fan(mode):
+    """The library's word for torch's."""
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
+    return mode[4:]
+
+
+def _calculate_correct_fan(tensor, mode):
+    return api.init_fans(tensor)[_fan(mode) == "out"]
 
 
 @_initialiser
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Uniform in [a, b)."""
-    return tensor.uniform_(a, b, generator=generator)
+    api.init_uniform(tensor, a, b, generator)
 
 
 @_initialiser
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal with `mean` and `std`."""
-    return tensor.normal_(mean, std, generator=generator)
+    api.init_normal(tensor, mean, std, generator)
 
 
 @_initialiser
@@ -90,40 +84,15 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values may be incorrect.",
-            stacklevel=2,
+            stacklevel=3,
         )
-
-    def below(x):
-        return (1 + math.erf((x - mean) / std / math.sqrt(2))) / 2
-
-    draw = _from_normal if below(b) - below(a) > 0.3 else _from_uniform
-    pending = draw(tensor, mean, std, a, b, generator)
-    while pending.any():
-        again = tensor.clone()
-        still = draw(again, mean, std, a, b, generator)
-        tensor.copy_(where(pending, again, tensor))
-        pending = pending & still
-    return tensor
-
-
-def _from_normal(tensor, mean, std, a, b, generator):
-    """Fills from the normal distribution; where it falls outside [a, b]."""
-    tensor.normal_(mean, std, generator=generator)
-    return (tensor < a) | (tensor > b)
-
-
-def _from_uniform(tensor, mean, std, a, b, generator):
-    """Fills from [a, b] where little of the normal lies there; what its density refuses."""
-    tensor.uniform_(a, b, generator=generator)
-    peak = ((max(a, min(mean, b)) - mean) / std) ** 2
-    density = ((((tensor - mean) / std) ** 2 - peak) * -0.5).exp()
-    return empty_like(tensor).uniform_(generator=generator) > density
+    api.init_trunc_normal(tensor, mean, std, a, b, generator)
 
 
 @_initialiser
 def constant_(tensor, val):
     """Every element `val`."""
-    return tensor.fill_(val)
+    tensor.detach().fill_(val)  # which may be a tensor, too
 
 
 def ones_(tensor):
@@ -139,107 +108,65 @@ def zeros_(tensor):
 @_initialiser
 def eye_(tensor):
     """The identity matrix."""
-    if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(_torch.eye(*tensor.shape))
+    api.init_eye(tensor)
 
 
 @_initialiser
 def dirac_(tensor, groups=1):
     """Convolution weights that keep as many channels as they can."""
-    if tensor.dim() not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
-    if tensor.size(0) % groups != 0:
-        raise ValueError("dim 0 must be divisible by groups")
-    per_group = tensor.size(0) // groups
-    middle = tuple(size // 2 for size in tensor.shape[2:])
-    tensor.zero_()
-    for group in range(groups):
-        for d in range(min(per_group, tensor.size(1))):
-            tensor[(group * per_group + d, d, *middle)] = 1
-    return tensor
+    api.init_dirac(tensor, groups)
 
 
 @_initialiser
 def orthogonal_(tensor, gain=1, generator=None):
     """Rows or columns orthogonal and of length `gain`, with everything past the first dimension
     taken as one. Source: Saxe et al., 2013, arXiv 1312.6120."""
-    if tensor.dim() < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
-    if tensor.numel() == 0:
-        return tensor
-    rows = tensor.size(0)
-    flat = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
-    wide = flat.size(0) < flat.size(1)
-    found = _orthonormal((flat.t() if wide else flat).to(float64))
-    return tensor.copy_((found.t() if wide else found).reshape(tensor.shape)).mul_(gain)
-
-
-def _orthonormal(columns):
-    """Columns made orthogonal to those before them, twice against rounding, and of length 1. Its
-    triangle has a positive diagonal, which makes the distribution uniform (Mezzadri, 2006)."""
-    found = columns.clone()
-    for i in range(columns.size(1)):
-        column, before = columns[:, i], found[:, :i]
-        for _ in range(2 if i else 0):
-            column = column - before.mv(before.t().mv(column))
-        found[:, i] = column / column.norm()
-    return found
+    api.init_orthogonal(tensor, gain, generator)
 
 
 @_initialiser
 def sparse_(tensor, sparsity, std=0.01, generator=None):
     """Normal with deviation `std`, and a share `sparsity` of every column 0."""
-    if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    rows, columns = tensor.shape
-    zeros = math.ceil(sparsity * rows)
-    tensor.normal_(0, std, generator=generator)
-    for column in range(columns):
-        tensor[randperm(rows)[:zeros].to(tensor.device), column] = 0
-    return tensor
+    api.init_sparse(tensor, sparsity, std, generator)
 
 
 @_initialiser
 def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Uniform in +-gain sqrt(6 / (fan_in + fan_out)). Source: Glorot and Bengio, 2010."""
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / (fan_in + fan_out))
-    return tensor.uniform_(-bound, bound, generator=generator)
+    api.init_xavier_uniform(tensor, gain, generator)
 
 
 @_initialiser
 def xavier_normal_(tensor, gain=1.0, generator=None):
     """Normal with deviation gain sqrt(2 / (fan_in + fan_out)). Source: Glorot and Bengio, 2010."""
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return tensor.normal_(0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator=generator)
+    api.init_xavier_normal(tensor, gain, generator)
+
+
+def _kaiming(draw, tensor, a, mode, nonlinearity, generator):
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        return
+    draw(tensor, calculate_gain(nonlinearity, a), _fan(mode), generator)
 
 
 @_initialiser
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Uniform in +-gain sqrt(3 / fan). Source: He et al., 2015, arXiv 1502.01852."""
-    if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
-        return tensor
-    bound = (
-        math.sqrt(3.0)
-        * calculate_gain(nonlinearity, a)
-        / math.sqrt(_calculate_correct_fan(tensor, mode))
-    )
-    return tensor.uniform_(-bound, bound, generator=generator)
+    _kaiming(api.init_kaiming_uniform, tensor, a, mode, nonlinearity, generator)
 
 
 @_initialiser
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Normal with deviation gain / sqrt(fan). Source: He et al., 2015, arXiv 1502.01852."""
-    if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
-        return tensor
-    return tensor.normal_(
-        0,
-        calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode)),
-        generator=generator,
-    )
+    _kaiming(api.init_kaiming_normal, tensor, a, mode, nonlinearity, generator)
+
+
+@_initialiser
+def _affine_(weight, bias=None):
+    """As Linear and convolutions begin: both uniform in +-1/sqrt(fan_in)."""
+    if 0 in weight.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+    api.init_affine(weight, bias)
 
 
 def _old_name(current):

@@ -9,6 +9,7 @@ use flambeau::{
     load, manual_seed, nn,
     nn::ModuleToOptions,
     optim::{AdamOptions, Optimizer, Scheduler, SgdOptions},
+    options::{CrossEntropyOptions, MaxPoolOptions},
     randn, save, zeros, Dtype, Error, Result, State, Status, Tensor,
 };
 
@@ -219,4 +220,29 @@ fn a_forwards_own_error_comes_back() {
     let two = [Tensor::from([1.0f32]), Tensor::from([1.0f32])];
     let error = layer.forward_all(&two).unwrap_err();
     assert!(error.message().contains("takes 1 input, not 2"), "{}", error);
+}
+
+#[test]
+fn operations_are_layers() {
+    let weight = Tensor::from([1.0f32, 3.0]);
+    let options = CrossEntropyOptions::default().label_smoothing(0.1);
+    let loss = nn::Layer::cross_entropy_with(Some(&weight), options.clone()).unwrap();
+    assert_eq!(names(&loss.state_dict().unwrap()), ["weight"]);
+    let (x, target) = (randn(&[4, 2]).unwrap(), Tensor::from([0i64, 1, 1, 0]));
+    let wanted = x.cross_entropy_with(&target, Some(&weight), options).unwrap();
+    let found = loss.forward_all(&[&x, &target]).unwrap();
+    assert_eq!(found.item::<f32>().unwrap(), wanted.item::<f32>().unwrap());
+    let pool = MaxPoolOptions::default().padding([1]).ceil_mode(true);
+    let layers = [
+        nn::Layer::gelu().unwrap(),
+        nn::Layer::max_pool2d_with(&[3], pool).unwrap(),
+        nn::Layer::dropout_with(0.0).unwrap(),
+    ];
+    let net = nn::sequential(layers).unwrap();
+    assert!(net.format().contains("stride=3, padding=1, dilation=1, ceil_mode=True"));
+    assert_eq!(net.forward(&randn(&[1, 2, 5, 5]).unwrap()).unwrap().shape(), [1, 2, 3, 3]);
+    let error = net.forward(&Tensor::from([1.0f32])).unwrap_err();
+    assert!(error.to_string().contains("\"1\" (MaxPool2d)"), "{}", error);
+    let error = nn::Layer::dropout_with(2.0).unwrap_err();
+    assert!(error.message().contains("p must be in [0, 1], got 2"), "{}", error);
 }

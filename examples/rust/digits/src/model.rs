@@ -1,7 +1,7 @@
 //! The two classifiers: images of 8 by 8 pixels in, 10 logits out.
 
 use flambeau::{
-    nn::{sequential, Activation, ConvolutionOptions, Layer, LinearOptions},
+    nn::{sequential, ConvolutionOptions, Layer, LinearOptions},
     Device, Result,
 };
 
@@ -15,7 +15,7 @@ pub fn mlp(device: Device) -> Result<Layer> {
     sequential([
         Layer::flatten()?,
         linear(64, 256, device)?,
-        Layer::activation(Activation::Relu)?,
+        Layer::relu()?,
         linear(256, 10, device)?,
     ])
 }
@@ -24,7 +24,7 @@ fn convolution(inputs: i64, outputs: i64, device: Device) -> Result<[Layer; 3]> 
     let options = ConvolutionOptions::default().padding([1]).device(device);
     Ok([
         Layer::convolution_with(inputs, outputs, &[3, 3], options)?,
-        Layer::activation(Activation::Relu)?,
+        Layer::relu()?,
         Layer::max_pool2d(&[2])?,
     ])
 }

@@ -1,6 +1,8 @@
 """What the library is told of Python's modules, so that error texts and memory reports name them by
 path: which parameters and children each has, by name. Python's dictionaries are the tree; state
-dicts, moves, order and calls ask nothing else.
+dicts, moves, order and calls ask nothing else. They have no links to parents, so that no scope
+could tell a path while a module runs, nor an error that of a parameter used outside of a call;
+the library's tree keeps both.
 
 Every Module has a `flam_module` without a forward, made when something is first registered; `tell`
 repeats one registration there. Two kinds of entry have no path and are left out: one whose name is

@@ -3,8 +3,6 @@
 The work is done by the functional form; a class only holds the weights and the geometry, as torch
 names it."""
 
-import math
-
 from ..._torch import empty
 from .. import functional as F
 from .. import init
@@ -61,12 +59,7 @@ class _ConvNd(Module):
         return getattr(F, self._name)(*args)
 
     def reset_parameters(self):
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            if fan_in:
-                bound = 1 / math.sqrt(fan_in)
-                init.uniform_(self.bias, -bound, bound)
+        init._affine_(self.weight, self.bias)
 
     def _pad(self, input):
         pads = []

@@ -1,7 +1,5 @@
 """Affine layers: Linear, and Identity."""
 
-import math
-
 from ..._torch import empty
 from .. import functional as F
 from .. import init
@@ -33,10 +31,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
-            init.uniform_(self.bias, -bound, bound)
+        init._affine_(self.weight, self.bias)
 
     def forward(self, input, _linear=F.linear):
         own = self.__dict__["_parameters"]
