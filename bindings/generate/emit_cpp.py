@@ -55,7 +55,7 @@ def _declarations(api: Api, namespace: str, includes: list[str]) -> str:
 def _targets(api: Api) -> list[Function]:
     """The functions that declare a target, each the only one of its own."""
     less = forms.extended(api.functions)
-    own = (None, *forms.WRITTEN)
+    own = (None, "layer", *forms.WRITTEN)
     return [f for f in api.functions if f.form in own and f.name not in less]
 
 

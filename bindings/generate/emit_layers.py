@@ -56,10 +56,11 @@ def _definition(op: Function, f: Function) -> str:
     if len([p for p in op.params if p.kind == "out"]) > 1:
         call = f"std::get<0>({call})"
     module = " m" if "m." in call else ""
+    text = f'"{type_name}", {_shown(shown, params)}'
     lines = [
         f"Ref<Module> {f.target}({head}) {{",
         *(c for c in checks if c),
-        f'  return op_layer({{"{type_name}", {_shown(shown, params)}, {{{inputs}}}, {{{buffers}}}}},'
+        f"  return op_layer({{{text}, {{{inputs}}}, {{{buffers}}}}},"
         f" [{held}](const Module&{module}, TensorsView x) {{",
         f"    return {call};",
         "  });",

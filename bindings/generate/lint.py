@@ -17,7 +17,9 @@ _KEYWORDS = set(
     union unsigned using virtual void volatile while xor""".split()
 )
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
-_NOTES = set("since blocks borrowed torch inplace out layer nullable autocast extends value".split())
+_NOTES = set(
+    "since blocks borrowed torch inplace out layer nullable autocast extends value".split()
+)
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
 _MARKS = set("nullable nullable_entries default variadic keyword consumes after number".split())
 _MOST = 8  # arguments of a function

@@ -166,7 +166,7 @@ static void test_results_of_callbacks(void) {
   wrong = flam_module_new("Wrong", &forward);
   gives = lent_one;
   net = flam_nn_sequential(); /* hands on what only the library holds */
-  CHECK(flam_module_append(net, flam_nn_activation(FLAM_ACTIVATION_RELU)) == FLAM_OK);
+  CHECK(flam_module_append(net, flam_nn_relu()) == FLAM_OK);
   CHECK(flam_module_append(net, wrong) == FLAM_OK);
   CHECK(flam_module_call(net, x) == NULL);
   CHECK_FAULT("module forward: the result is a flam_tensor that is only lent", "f64[2]");
