@@ -42,12 +42,17 @@ def torch_folder():
 
 
 def load():
-    """flambeau and PyTorch in one process: PyTorch's packages come after those of this one."""
+    """flambeau and PyTorch in one process: PyTorch's packages come after those of this one, but
+    while it is imported, as it looks for its CUDA libraries along the path."""
     sys.path[:0] = [str(ROOT), str(ROOT / "bindings" / "python"), str(ROOT / "tests" / "ops")]
-    sys.path.append(torch_folder())
     import flambeau
+
+    folder = torch_folder()
+    sys.path.insert(0, folder)
     import torch
 
+    sys.path.remove(folder)
+    sys.path.append(folder)
     torch.set_num_threads(1)
     return flambeau, torch
 
