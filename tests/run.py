@@ -22,7 +22,7 @@ def table(build) -> list[Suite]:
         suites.pytest(
             "exports", ["tests/capi"], env={"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
         ),
-        suites.abi(build),
+        suites.abi(),
         suites.ctest(build),
     ]
     for device in ("cpu", "sim", "emu"):

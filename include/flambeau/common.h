@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define FLAM_VERSION_MAJOR 0
-#define FLAM_VERSION_MINOR 1
+#define FLAM_VERSION_MINOR 2
 #define FLAM_VERSION_PATCH 0
 
 #if defined(FLAM_GENERATE) /* the generator's pass only: annotations become visible to libclang */

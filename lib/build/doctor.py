@@ -71,7 +71,7 @@ TOOLS = [
         lambda: version("abidiff", "--version"),
         "the ABI check",
         "abigail-tools",
-        OPTIONAL,
+        TEST,
     ),
     (
         ".venv",

@@ -144,7 +144,7 @@ def test_it_trains_in_a_fresh_environment(installed):
 def test_a_c_program_builds_with_it(unpacked, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.24)\nproject(hello C)\n"
-        "find_package(flambeau 0.1 REQUIRED)\nadd_executable(hello hello.c)\n"
+        "find_package(flambeau 0.2 REQUIRED)\nadd_executable(hello hello.c)\n"
         "target_link_libraries(hello flambeau::flambeau)\n"
     )
     (tmp_path / "hello.c").write_text(
