@@ -22,9 +22,11 @@ if(FLAM_UNITY AND Python_Interpreter_FOUND)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${host_sources})
   set_target_properties(flambeau_host PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
                                                  UNITY_BUILD_RELOCATABLE ON)
-  # gcc 12 takes sizes of strings for impossible ones where it inlines that much: it may warn.
+  # Where it inlines that much gcc 12 takes sizes of strings for impossible ones, and memory in an
+  # object for memory to free: it may warn.
   target_compile_options(flambeau_host PRIVATE -Wno-error=restrict -Wno-error=stringop-overflow
-                                               -Wno-error=array-bounds)
+                                               -Wno-error=array-bounds
+                                               -Wno-error=free-nonheap-object)
   foreach(group IN LISTS groups)
     string(REPLACE " " ";" members "${group}")
     list(POP_FRONT members name)
