@@ -61,6 +61,7 @@ void init_sparse(const Tensor& t, double sparsity, double std, Generator* g) {
   check_matrix(t);
   check(sparsity >= 0 && sparsity <= 1, Code::invalid_argument,
         "sparse: sparsity must be from 0 to 1, got ", sparsity);
+  if (!t.numel()) return;  // however many columns of none
   GradMode no_grad(false);
   ops::normal_(t, 0, std, g);
   const int64_t zeros = int64_t(std::ceil(sparsity * double(t.size(0))));
