@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+UNSPELLED = "tests.harness.gen.api"  # calls of C functions, the tables' own
 TESTS = str(pathlib.Path(__file__).resolve().parents[1])
 
 
@@ -121,7 +122,7 @@ class Library:
             return self.module
         if value is self.ours.nn.functional:
             return self.module.nn.functional
-        if isinstance(value, types.ModuleType) and value.__name__ == "tests.harness.gen.api":
+        if isinstance(value, types.ModuleType) and value.__name__ == UNSPELLED:
             return self._unspelled()
         if isinstance(value, types.FunctionType):
             tables = str(value.__globals__.get("__file__", "")).startswith(TESTS)
@@ -207,7 +208,7 @@ class Library:
 
 
 def _of_ours(f):
-    return (getattr(f, "__module__", None) or "").startswith("flambeau")
+    return (getattr(f, "__module__", None) or "").startswith(("flambeau", UNSPELLED))
 
 
 def flat(value):

@@ -123,7 +123,7 @@ Projected project(const Heads& a) {
   const int64_t e = a.query.size(-1);
   if (a.in_weight) {
     check(a.in_weight.dim() == 2 && a.in_weight.size(0) == 3 * e && a.in_weight.size(1) == e,
-          Code::shape, "multi_head_attention: was expecting embedding dimension of ",
+          Code::shape, "multihead_attention: was expecting embedding dimension of ",
           a.in_weight.size(-1), ", but got ", e);
     if (a.query.is_same(a.key) && a.key.is_same(a.value)) {
       const std::vector<Tensor> parts = chunk(linear(a.query, a.in_weight, a.in_bias), 3, -1);
@@ -131,7 +131,7 @@ Projected project(const Heads& a) {
     }
   } else {
     check(a.q_weight && a.k_weight && a.v_weight, Code::invalid_argument,
-          "multi_head_attention: in_proj_weight or all of q, k and v_proj_weight must be given");
+          "multihead_attention: in_proj_weight or all of q, k and v_proj_weight must be given");
   }
   const auto weight = [&](const Tensor& own, int64_t i) {
     return a.in_weight ? narrow(a.in_weight, 0, i * e, e) : own;
