@@ -28,20 +28,15 @@ def initializer_name(struct: dict) -> str:
     return f"{struct['name'].upper()}_INIT"
 
 
-def has_reserved(struct: dict) -> bool:
-    return struct["fields"][-1]["name"] == RESERVED
-
-
 def _initializer(struct: dict) -> str:
     """The defaults of a struct of options, as a macro and as a function: part of the program, so
     that they set up the struct that its headers know, whatever the library's."""
     name = struct["name"]
-    values = [f"sizeof({name})"]
+    values = {"struct_size": f"sizeof({name})", RESERVED: "0"}
     for p in struct["params"]:
         listed = p.kind in ("ints", "doubles", "bytes", "tensors", "strings")
-        values.append("NULL" if listed else "0" if p.count_of else p.default)
-    values += ["0"] * has_reserved(struct)
-    text = "{" + ", ".join(values) + "}"
+        values[p.name] = "NULL" if listed else "0" if p.count_of else p.default
+    text = "{" + ", ".join(values[f["name"]] for f in struct["fields"]) + "}"
     lines = textwrap.wrap(text, 94, subsequent_indent=" ", break_long_words=False)
     macro = " \\\n".join([f"#define {initializer_name(struct)}", *("  " + x for x in lines)])
     return (

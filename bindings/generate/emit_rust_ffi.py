@@ -104,7 +104,7 @@ def _defaults(api: Api) -> str:
         fields = "".join(
             f"            {field(p.name)}: {_default(p, numbers)},\n" for p in s["params"]
         )
-        fields += f"            {RESERVED}: 0,\n" * (s["fields"][-1]["name"] == RESERVED)
+        fields += f"            {RESERVED}: 0,\n" * any(f["name"] == RESERVED for f in s["fields"])
         text += (
             f"\nimpl Default for {s['name']} {{\n    fn default() -> Self {{\n        Self {{\n"
             f"            struct_size: std::mem::size_of::<Self>(),\n{fields}"

@@ -438,6 +438,7 @@ def _layout(record, fields) -> dict:
     return {
         "size": record.get_size(),
         "end": record.get_offset(fields[-1].spelling) // 8 + fields[-1].type.get_size(),
+        "sizes": {f.spelling: f.type.get_size() for f in fields},
         "align": record.get_align(),
         "offsets": {f.spelling: record.get_offset(f.spelling) // 8 for f in fields},
     }

@@ -350,11 +350,8 @@ def struct(s: dict, enums: dict[str, dict], used: set[str | None]) -> Iterator[s
             f"garbage: end it with `int32_t {RESERVED}; /**< 0 */`"
         )
     names = {f["name"] for f in s["fields"]}
-    if RESERVED in names and (s["fields"][-1]["name"], s["fields"][-1]["type"]) != (
-        RESERVED,
-        "int32_t",
-    ):
-        yield f"`{RESERVED}` is the last field, an int32_t"
+    if any(f["name"] == RESERVED and f["type"] != "int32_t" for f in s["fields"]):
+        yield f"`{RESERVED}` is an int32_t"
     if s["callbacks"]:
         for name in ("user", "drop"):
             if name not in names:

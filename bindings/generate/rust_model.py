@@ -97,9 +97,9 @@ class RustApi:
         self.values = {v["name"]: (e["name"], v["value"]) for e in api.enums for v in e["values"]}
 
     def reserved(self, struct: str) -> bool:
-        """Whether a struct of options ends with a field that is 0."""
+        """Whether a struct of options has a field that is no option."""
         fields = next(s["fields"] for s in self.api.structs if s["name"] == struct)
-        return fields[-1]["name"] == RESERVED
+        return any(f["name"] == RESERVED for f in fields)
 
     def header_of(self, handle: str) -> str | None:
         """Where a handle's release is declared."""

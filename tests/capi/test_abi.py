@@ -46,17 +46,20 @@ def test_a_program_of_the_last_release_runs(name, sources):
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+EYE, SOFTPLUS = r"(\} flam_eye_options;)", r"(\} flam_softplus_options;)"
 HARMLESS = {
-    "a field at the end": (
-        r"(\} flam_softplus_options;)",
-        r"int64_t more FLAM_DEFAULT(0); /**< x */\n\1",
-    ),
+    "a field at the end": (EYE, r"int64_t more FLAM_DEFAULT(0); /**< x */\n\1"),
     "a number of its own": (r"(FLAM_SCATTER_SUM = 1)", r"\1, FLAM_SCATTER_OTHER = 77"),
 }
 BREAKS = {
     "a field in between": (
         r"(typedef struct flam_eye_options \{\n.*\n)",
         r"\1  int64_t more FLAM_DEFAULT(0); /**< x */\n",
+    ),
+    "a default that is not 0": (EYE, r"int64_t more FLAM_DEFAULT(1); /**< x; default 1 */\n\1"),
+    "a hole behind the end": (
+        SOFTPLUS,
+        r"int32_t more FLAM_DEFAULT(0); /**< x */\n  double most FLAM_DEFAULT(0); /**< x */\n\1",
     ),
     "a function gone": (r"\*flam_tril\(", "*flam_trill("),
     "another type": (r"flam_eye\(int64_t n", "flam_eye(double n"),

@@ -31,6 +31,7 @@ def copy(tmp_path):
         "bindings",
         "include",
         "lib/capi",
+        "lib/nn/gen",
         "lib/ops/gen",
         "lib/build",
         "tests/harness/gen",

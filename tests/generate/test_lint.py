@@ -374,7 +374,8 @@ BAD = [
     ),
     (
         OPTIONS.replace(
-            "size_t n_k;", "size_t n_k;\n  flam_bool training FLAM_DEFAULT(0); /**< it */"
+            "size_t n_k;",
+            "size_t n_k;\n  flam_bool training FLAM_DEFAULT(0); /**< it */\n  int32_t reserved;",
         )
         + doc("x", "options")
         + API
@@ -428,9 +429,9 @@ BAD = [
     (
         options(
             "  double lr",
-            "  int32_t reserved; /**< 0 */\n  int32_t a FLAM_DEFAULT(0); /**< a */\n  double lr",
+            "  int64_t reserved; /**< 0 */\n  double lr",
         ),
-        "`reserved` is the last field",
+        "`reserved` is an int32_t",
     ),
     (
         doc(*"abcdefghi")
