@@ -302,9 +302,14 @@ def test_an_interrupt_ends_the_wait_for_a_worker(data, monkeypatch):
     batches, waiting, blocking = iter(loader), threading.Event(), data.dataloader._blocking
     monkeypatch.setattr(data.dataloader, "_blocking", Watched())
     thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        next(batches)
+    # A shell's background jobs begin with the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            next(batches)
+    finally:
+        signal.signal(signal.SIGINT, before)
     thread.join()
     monkeypatch.undo()
     while not asked:
