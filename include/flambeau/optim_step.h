@@ -22,7 +22,8 @@ enum {
   FLAM_RULE_UNSPECIFIED = 0,
   FLAM_RULE_SGD = 1, /* `flam_sgd_new` */
   FLAM_RULE_ADAM = 2, /* `flam_adam_new` */
-  FLAM_RULE_ADAMW = 3, /* `flam_adamw_new` */
+  /* `flam_adamw_new`; `decoupled_weight_decay` is a value as the others are: give 1 */
+  FLAM_RULE_ADAMW = 3,
   FLAM_RULE_RMSPROP = 4, /* `flam_rmsprop_new` */
   FLAM_RULE_ADAGRAD = 5, /* `flam_adagrad_new` */
   FLAM_RULE_ADADELTA = 6, /* `flam_adadelta_new` */
@@ -110,14 +111,14 @@ FLAM_API flam_bool flam_rule_state_is_number(flam_rule rule, size_t index);
  * - `param`: the parameter; floating point.
  * - `values`: as `flam_rule_step` takes them.
  * - returns: the state, on the device of `param`; `NULL` without an error where the rule keeps none
- *   of such a parameter by these values.
+ *   of parameters of this dimension by these values.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number that is no rule or another count of values;
  *   `FLAM_ERROR_INDEX`.
  */
 FLAM_API FLAM_NULLABLE flam_tensor *flam_rule_state_new(
     flam_rule rule, size_t index, const flam_tensor *param, const double *values, size_t n_values);
 
-/** State and options of `flam_rule_step`. */
+/** State and options of `flam_rule_step`. Only SGD without momentum steps without state. */
 typedef struct flam_rule_step_options {
   size_t struct_size; /**< sizeof(flam_rule_step_options) */
   /** the rule's first state of every parameter that has it, then its second, and so on; what
@@ -145,7 +146,8 @@ typedef struct flam_rule_step_options {
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where lists differ in length, a state is missing, or tensors differ
  *   in shape; `FLAM_ERROR_INVALID_ARGUMENT` for a number that is no rule, another count of values,
- * or a tensor of another dtype or device than its parameter.
+ *   or a tensor of another dtype or device than its parameter; `FLAM_ERROR_DTYPE` for parameters
+ *   that are not floating point. Nothing has changed then.
  */
 FLAM_API flam_status flam_rule_step(
     flam_rule rule, flam_tensor *const *params, size_t n_params, flam_tensor *const *grads,

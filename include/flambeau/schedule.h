@@ -363,7 +363,7 @@ typedef struct flam_schedule_rate_options {
  * - `out_rate`: the rate.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a number that is no schedule, another count of
- * values, or a length of 0.
+ *   values, or a division by 0 at this epoch: by a length of 0, or to undo a factor of 0.
  */
 FLAM_API flam_status flam_schedule_rate(
     flam_schedule schedule, double now, double base, double epoch, const double *values,

@@ -61,13 +61,6 @@ RuleOptions options_of(const Rule& rule, std::span<const double> values) {
   return options;
 }
 
-void check_state(const Rule& rule, const Slot& slot, size_t parameter, const Tensor& state,
-                 const Dims& shape) {
-  check(shape.empty() ? state.numel() == 1 : std::ranges::equal(state.sizes(), shape), Code::shape,
-        rule.name, ": the \"", slot.name, "\" of parameter ", parameter, " has shape ",
-        ShapeText{state.sizes()}, ", expected ", ShapeText{shape});
-}
-
 ParameterList parameter_list(const Rule& rule, const RuleOptions& options, TensorsView params,
                              TensorsView grads, TensorsView states) {
   const size_t n = params.size();
@@ -82,12 +75,8 @@ ParameterList parameter_list(const Rule& rule, const RuleOptions& options, Tenso
   for (const Slot& slot : rule.slots) {
     if (!optim::is_kept(slot, options)) continue;
     for (size_t i = 0; i < n; ++i) {
-      const std::optional<Dims> shape = optim::state_shape(slot, params[i]);
-      if (!shape) continue;
-      if (used < states.size()) {
-        check_state(rule, slot, i, states[used], *shape);
-        list[i].*slot.place = states[used];
-      }
+      if (!optim::state_shape(slot, params[i])) continue;
+      if (used < states.size()) list[i].*slot.place = states[used];
       ++used;
     }
   }

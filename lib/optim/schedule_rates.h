@@ -27,7 +27,7 @@ struct Moment {
 };
 
 void check_schedule(int32_t form, std::span<const double> values);
-// From the present rate, and from the first one.
+// From the present rate, and from the first one. Both throw where they come to a division by 0.
 double chained_rate(Schedule form, std::span<const double> values, const Moment& m);
 double closed_rate(Schedule form, std::span<const double> values, const Moment& m);
 

@@ -325,3 +325,16 @@ def test_update_bn():
     torch.optim.swa_utils.update_bn(batches, model)
     assert model[0].running_mean.tolist() == [4.5]
     assert model[0].momentum == 0.1 and not model.training
+
+
+def test_adagrads_sums_begin_with_the_constructors_value():
+    """A group's own is kept, and not used, as in PyTorch; for groups that come later too."""
+    p, q, late = (torch.nn.Parameter(torch.ones(2)) for _ in range(3))
+    groups = [{"params": [p], "initial_accumulator_value": 3.0}, {"params": [q]}]
+    optimizer = torch.optim.Adagrad(groups, initial_accumulator_value=1.0)
+    assert [optimizer.state[x]["sum"].tolist() for x in (p, q)] == [[1.0, 1.0]] * 2
+    optimizer.add_param_group({"params": [late], "initial_accumulator_value": 3.0})
+    late.grad = torch.full((2,), 2.0)
+    optimizer.step()
+    assert optimizer.state[late]["sum"].tolist() == [5.0, 5.0]
+    assert optimizer.param_groups[0]["initial_accumulator_value"] == 3.0

@@ -1,6 +1,7 @@
 """The library's optimizers and rules, as C and Rust have them, beside Python's classes, which step
 by the same rules, and Adafactor and Muon beside their algorithms in NumPy's float64."""
 
+import itertools
 import json
 import pathlib
 
@@ -213,6 +214,80 @@ def test_what_a_step_refuses():
         with pytest.raises((RuntimeError, ValueError, IndexError), match=text):
             call()
     assert p.tolist() == START[0]
+
+
+def begun(rule, shape, dtype=F64):
+    """A parameter, its gradient, the rule's values, and all the state that it can have."""
+    p, grad = torch.full(shape, 0.5, dtype=dtype), torch.full(shape, 0.25, dtype=dtype)
+    optimizer = getattr(api, rule + "_new")([torch.nn.Parameter(p.clone())])
+    chosen = {"lr": 0.5, "momentum": 0.9, "centered": 1.0, "amsgrad": 1.0}
+    names = [api.rule_value_name(rule, i) for i in range(api.rule_value_count(rule))]
+    values = [chosen.get(name, api.optimizer_option(optimizer, name)) for name in names]
+    made = {
+        api.rule_state_name(rule, i): api.rule_state_new(rule, i, p, values)
+        for i in range(api.rule_state_count(rule))
+    }
+    return p, grad, values, {name: state for name, state in made.items() if state is not None}
+
+
+def wrong_ones(good):
+    """The tensor in another shape of as many elements or as may be broadcast, and in another
+    dtype."""
+    other = torch.float32 if good.dtype == F64 else F64
+    shapes = [(2,)] if good.dim() == 0 else [(1, *good.shape[1:]), (good.numel(),), (2, 2, 2)]
+    for shape in shapes:
+        if shape != tuple(good.shape):
+            yield torch.ones(shape, dtype=good.dtype), "has shape"
+    yield good.to(other), " is .*, expected f"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_that_is_refused_changes_nothing(name):
+    """Every tensor of the second of two parameters, of a wrong shape, dtype or device."""
+    rule = name.lower()
+    both = [begun(rule, (3, 3)) for _ in range(2)]
+    values, names = both[0][2], list(both[0][3])
+    held = [t for p, grad, _, states in both for t in (p, grad, *states.values())]
+    before = [t.tolist() for t in held]
+
+    def refuse(text, second=None, **cells):
+        p, grad, states = second or (both[1][0], both[1][1], both[1][3])
+        lists = [[both[0][3][n], states[n]] for n in names]
+        with pytest.raises((RuntimeError, ValueError, TypeError), match=text):
+            api.rule_step(
+                *(rule, [both[0][0], p], [both[0][1], grad], values),
+                *(sum(lists, []), False),
+                **cells,
+            )
+        assert [t.tolist() for t in held] == before
+
+    p, grad, _, states = both[1]
+    for wrong, text in wrong_ones(grad):
+        refuse(text.replace("has shape", '"grad" of parameter 1 has shape'), (p, wrong, states))
+    for state in names:
+        for wrong, text in wrong_ones(states[state]):
+            refuse(f'"{state}" of parameter 1.*', (p, grad, {**states, state: wrong}))
+    whole = torch.ones(3, 3, dtype=torch.int64)
+    refuse("floating point", (whole, whole, states))
+    for cell in "grad_scale", "found_inf":
+        refuse(f'"{cell}"', **{cell: torch.ones(2)})
+        refuse(f'"{cell}"', **{cell: torch.ones(1, dtype=F64)})
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, F64])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_scale_of_any_form_is_divided_out_in_any_dtype(name, dtype):
+    """65536 is a GradScaler's first scale, and infinite in f16."""
+    rule, shapes = name.lower(), [(3, 3)] if name == "Muon" else [(3, 3), (3,), ()]
+    for shape, form in itertools.product(shapes, [(), (1,), (1, 1)]):
+        found = []
+        for scale in None, torch.full(form, 65536.0):
+            p, grad, values, states = begun(rule, shape, dtype)
+            given = grad if scale is None else (grad.float() * 65536).to(dtype)
+            api.rule_step(rule, [p], [given], values, list(states.values()), grad_scale=scale)
+            found.append([p, *states.values()])
+        assert found[0][0].dtype == dtype and bool((found[0][0] != 0.5).all()), shape
+        assert [t.tolist() for t in found[0]] == [t.tolist() for t in found[1]], (shape, form)
 
 
 # ---- Adafactor and Muon as their sources have them

@@ -97,3 +97,23 @@ def test_what_they_refuse():
         torch.optim.Muon([w], adjust_lr_fn="x")
     with pytest.raises(ValueError, match="Clipping threshold d should be >= 1 but is: 0.5"):
         torch.optim.Adafactor([w], d=0.5)
+
+
+def test_state_is_looked_for_once(monkeypatch):
+    """Parameters of several dimensions have several states; steps after the first ask for none."""
+    params = [torch.nn.Parameter(torch.ones(shape)) for shape in ((2, 3), (3,), (2, 2, 2), ())]
+    optimizer, asked = torch.optim.Adafactor(params), []
+    begun = torch.optim.Adafactor._begun
+    monkeypatch.setattr(
+        torch.optim.Adafactor, "_begun", lambda self, *a: asked.append(a) or begun(self, *a)
+    )
+    for k in range(3):
+        for p in params:
+            p.grad = torch.full_like(p, k + 1.0)
+        optimizer.step()
+        if k == 0:
+            assert len(asked) >= len(params)
+            asked.clear()
+    assert not asked
+    kept = [sorted(optimizer.state[p]) for p in params]
+    assert kept == [["col_var", "row_var", "step"], ["step", "variance"]] * 2

@@ -1,6 +1,7 @@
 """Learning-rate schedules beside PyTorch's: 200 rates equal to the last bit, for the Python classes
 and for the library's own (tests/golden/schedules.json: torch.optim 2.15)."""
 
+import itertools
 import json
 import math
 import pathlib
@@ -306,3 +307,157 @@ def test_one_cycle_ends():
         schedule.step()
     with pytest.raises(ValueError, match="Tried to step 4 times"):
         schedule.step()
+
+
+# ---- groups that come later, and values of 0
+
+LATER = {  # the schedule, and how many steps go over all groups
+    "StepLR": (lambda o: L.StepLR(o, 2, 0.5), 6),
+    "MultiStepLR": (lambda o: L.MultiStepLR(o, [3, 4, 4], 0.5), 6),
+    "ConstantLR": (lambda o: L.ConstantLR(o, 0.25, 4), 6),
+    "LinearLR": (lambda o: L.LinearLR(o, 0.25, total_iters=4), 6),
+    "ExponentialLR": (lambda o: L.ExponentialLR(o, 0.5), 6),
+    "PolynomialLR": (lambda o: L.PolynomialLR(o, 8, 2.0), 6),
+    "CosineAnnealingLR": (lambda o: L.CosineAnnealingLR(o, 4), 2),
+    "ChainedScheduler": (
+        lambda o: L.ChainedScheduler([L.StepLR(o, 2), L.ExponentialLR(o, 0.5)]),
+        6,
+    ),
+    "SequentialLR": (
+        lambda o: L.SequentialLR(o, [L.ConstantLR(o, 0.5), L.ExponentialLR(o, 0.5)], [5]),
+        2,
+    ),
+    "ReduceLROnPlateau": (lambda o: L.ReduceLROnPlateau(o, factor=0.5, patience=0), 6),
+    "LambdaLR": (lambda o: L.LambdaLR(o, lambda e: 0.5**e), 0),
+    "MultiplicativeLR": (lambda o: L.MultiplicativeLR(o, lambda e: 0.5), 0),
+    "CosineAnnealingWarmRestarts": (lambda o: L.CosineAnnealingWarmRestarts(o, 4), 0),
+    "CyclicLR": (lambda o: L.CyclicLR(o, 0.1, 1.0, 3), 0),
+    "OneCycleLR": (lambda o: L.OneCycleLR(o, 1.0, 9), 0),
+    "SWALR": (lambda o: torch.optim.swa_utils.SWALR(o, 0.05), 0),
+}
+
+
+def advanced(name, optimizer, schedule):
+    """One step; ReduceLROnPlateau's metric never gets better."""
+    optimizer.step()
+    schedule.step(1.0) if name == "ReduceLROnPlateau" else schedule.step()
+
+
+def test_every_schedule_meets_a_later_group():
+    here = {name.partition(":")[0] for name in GOLDEN}
+    assert here <= set(LATER)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_group_that_comes_later(name):
+    """What scales the present rate scales that of every group; what needs the first rate has
+    none."""
+    make, steps = LATER[name]
+    optimizer = make_optimizer(momentum=0.9)
+    schedule = make(optimizer)
+    for _ in range(2):
+        advanced(name, optimizer, schedule)
+    late = torch.nn.Parameter(torch.ones(1, dtype=torch.float64))
+    optimizer.add_param_group({"params": [late], "lr": 0.125})
+    before = [group["lr"] for group in optimizer.param_groups]
+    changed = 0
+    for _ in range(steps):
+        advanced(name, optimizer, schedule)
+        now = [group["lr"] for group in optimizer.param_groups]
+        assert now[2] == pytest.approx(0.125 * now[0] / before[0], rel=1e-12)
+        assert len(schedule.get_last_lr()) == 3
+        changed += now[2] != 0.125
+    assert changed or steps < 6
+    if steps < 6:
+        with pytest.raises((ValueError, KeyError)):
+            advanced(name, optimizer, schedule)
+
+
+@pytest.mark.parametrize("name", ["StepLR", "ExponentialLR", "PolynomialLR", "CosineAnnealingLR"])
+def test_closed_forms_know_no_later_group(name):
+    optimizer = make_optimizer()
+    schedule = LATER[name][0](optimizer)
+    optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(1))]})
+    optimizer.step()
+    with pytest.warns(UserWarning, match="epoch parameter"), pytest.raises(ValueError):
+        schedule.step(3)
+
+
+FORMS = {
+    "step": 2, "multi_step": 3, "constant": 2, "linear": 3, "exponential": 1, "polynomial": 2,
+    "cosine": 2, "cyclic": 4, "anneal_cosine": 3, "anneal_linear": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_formula_is_finite_or_an_error(form):
+    """Every value 0, 1, 2 and -1, at every epoch."""
+    finite = 0
+    for values in itertools.product([0.0, 1.0, 2.0, -1.0], repeat=FORMS[form]):
+        for epoch, closed, initial in itertools.product(range(5), (0, 1), (0, 1)):
+            try:
+                rate = api.schedule_rate(form, 0.7, 0.3, epoch, values, closed, initial)
+            except ValueError as problem:
+                assert "divides by 0 at this epoch" in str(problem)
+            else:
+                assert math.isfinite(rate), (values, epoch, closed, initial)
+                finite += 1
+    assert finite
+    assert set(FORMS) | {"unspecified"} == {str(n) for n in api._E_flam_schedule}
+
+
+ZEROS = [  # the schedule, the step that divides by 0
+    (lambda o: L.StepLR(o, 0), 1),
+    (lambda o: L.StepLR(o, 1, 0.0), None),
+    (lambda o: L.MultiStepLR(o, [0, 1, 1], 0.0), None),
+    (lambda o: L.ConstantLR(o, 0.0, 3), 3),
+    (lambda o: L.ConstantLR(o, 0.0, 0), None),
+    (lambda o: L.ConstantLR(o, 1.0, 1), None),
+    (lambda o: L.LinearLR(o, total_iters=0), None),
+    (lambda o: L.LinearLR(o, 1.0, 0.0, 1), None),
+    (lambda o: L.ExponentialLR(o, 0.0), None),
+    (lambda o: L.PolynomialLR(o, 0), None),
+    (lambda o: L.PolynomialLR(o, 1, 0.0), None),
+    (lambda o: L.PolynomialLR(o, 2, -1.0), 2),
+    (lambda o: L.CosineAnnealingLR(o, 0), 1),
+    (lambda o: L.CosineAnnealingLR(o, 1), None),
+    (lambda o: L.CosineAnnealingWarmRestarts(o, 1), None),
+    (lambda o: L.CyclicLR(o, 0.1, 1.0, 0, 1), 0),
+    (lambda o: L.CyclicLR(o, 0.1, 1.0, 0, 0), 0),
+    (lambda o: L.CyclicLR(o, 0.1, 1.0, 1, 0), None),
+    (lambda o: L.OneCycleLR(o, 1.0, 1, pct_start=1.0), 0),
+    (lambda o: torch.optim.swa_utils.SWALR(o, 0.0, 0), None),
+]
+
+
+@pytest.mark.parametrize("make, fails", ZEROS)
+def test_values_of_0_and_1_give_rates_or_pythons_error(make, fails):
+    optimizer, made = make_optimizer(momentum=0.9), []
+    for step in range(6):
+        if step == fails:
+            with pytest.raises(ZeroDivisionError):
+                advanced("", optimizer, made[0]) if made else make(optimizer)
+            return
+        if made:
+            advanced("", optimizer, made[0])
+        else:
+            made.append(make(optimizer))
+        assert all(math.isfinite(group["lr"]) for group in optimizer.param_groups)
+
+
+def test_a_warm_up_of_no_epochs_has_no_closed_form():
+    optimizer = make_optimizer()
+    schedule = L.LinearLR(optimizer, 0.5, total_iters=0)
+    assert schedule.get_last_lr() == [0.35, 0.15]  # as PyTorch leaves it
+    optimizer.step()
+    with pytest.warns(UserWarning, match="epoch parameter"), pytest.raises(ZeroDivisionError):
+        schedule.step(3)
+
+
+def test_a_library_schedule_fails_where_its_formula_does():
+    optimizer = api.sgd_new([torch.nn.Parameter(torch.ones(1))], 0.5)
+    schedule = api.constant_lr_new(optimizer, 0.0, 2)
+    api.scheduler_step(schedule)
+    with pytest.raises(ValueError, match="divides by 0 at this epoch"):
+        api.scheduler_step(schedule)
+    assert api.optimizer_lr(optimizer) == 0

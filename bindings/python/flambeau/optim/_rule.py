@@ -49,6 +49,7 @@ class _Rule:
             for i, (name, _) in enumerate(self.states)
             if _fast.flam_rule_state_is_number(rule, i)
         ]
+        self.without = set()  # (state, dimension) of parameters that do not have it
 
 
 _rule = cache(_Rule)
@@ -92,16 +93,19 @@ class RuleOptimizer(Optimizer):
         return {**self._since, **super()._later_options()}
 
     def _update(self, group, params, grads, first=False):
-        held, values, handles = self.state, self._values(group), []
+        held, values, handles, rule = self.state, self._values(group), [], _rule(self._name)
         states = [held[p] or self._begun(p, values) for p in params]
-        for name, option in _rule(self._name).states:
+        for name, option in rule.states:
             if option is not None and not group[option]:
                 continue
             try:
                 handles += [state[name]._h for state in states]
             except (KeyError, AttributeError):  # the option was set since, or p has no such state
-                states = [self._begun(p, values) for p in params]
-                handles += [state[name]._h for state in states if name in state]
+                for p, state in zip(params, states):
+                    if state.get(name) is None and (name, p.ndim) not in rule.without:
+                        if self._begun(p, values).get(name) is None:
+                            rule.without.add((name, p.ndim))
+                handles += [s[name]._h for s in states if s.get(name) is not None]
         self._run(params, grads, values, handles, first)
 
     def _values(self, group):

@@ -35,7 +35,10 @@ def values_of(optimizer, key):
 def rate(form, now, base, epoch, values, closed=True, initial=False):
     """The rate of an epoch by a formula of the library; tensors are read."""
     values = [float(v) for v in values]
-    return api.schedule_rate(form, float(now), float(base), epoch, values, closed, initial)
+    try:
+        return api.schedule_rate(form, float(now), float(base), epoch, values, closed, initial)
+    except ValueError as problem:  # the one that the classes' own values can cause
+        raise ZeroDivisionError(str(problem)) from None
 
 
 def set_value(group, key, value):

@@ -73,9 +73,12 @@ class _Form(LRScheduler):
 
     def _rates(self, closed):
         at, values = self.last_epoch, self._values()
+        groups, bases = self.optimizer.param_groups, self.base_lrs
+        if not closed:  # groups that came later go on from their rate
+            bases = [*bases, *[math.nan] * (len(groups) - len(bases))]
         return [
             rate(self._form, group["lr"], base, at, values, closed, self._is_initial)
-            for group, base in zip(self.optimizer.param_groups, self.base_lrs)
+            for group, base in zip(groups, bases)
         ]
 
     def _values(self):
@@ -183,7 +186,10 @@ class CosineAnnealingLR(_Form):
 
     def get_lr(self):
         self._warn_outside_step()
-        return self._rates(self._step_count == 1 and self.last_epoch > 0 and not self._is_initial)
+        rates = self._rates(self._step_count == 1 and self.last_epoch > 0 and not self._is_initial)
+        if any(map(math.isnan, rates[len(self.base_lrs) :])):
+            raise ValueError("a group that was added later has no initial lr to go up to again")
+        return rates
 
     def _values(self):
         return self.T_max, self.eta_min

@@ -28,6 +28,10 @@ class Adagrad(RuleOptimizer):
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
+    def _values(self, group):  # sums begin with the constructor's value, whatever a group says
+        name = "initial_accumulator_value"
+        return super()._values({**group, name: self.defaults[name]})
+
     def _update(self, group, params, grads):
         for p in params:
             state = self.state[p] or self._begun(p, self._values(group))
