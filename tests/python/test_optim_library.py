@@ -242,7 +242,7 @@ def wrong_ones(good):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_step_that_is_refused_changes_nothing(name):
+def test_a_step_that_is_refused_changes_nothing(name, device):
     """Every tensor of the second of two parameters, of a wrong shape, dtype or device."""
     rule = name.lower()
     both = [begun(rule, (3, 3)) for _ in range(2)]
@@ -272,6 +272,13 @@ def test_a_step_that_is_refused_changes_nothing(name):
     for cell in "grad_scale", "found_inf":
         refuse(f'"{cell}"', **{cell: torch.ones(2)})
         refuse(f'"{cell}"', **{cell: torch.ones(1, dtype=F64)})
+        if device != "cpu":
+            refuse(f'"{cell}".* on cpu', **{cell: torch.ones(1, device=device)})
+    if device != "cpu":
+        refuse('"grad".* on cpu', (p, grad.to(device), states))
+        for state in names:
+            there = states[state].to(device)
+            refuse(f'"{state}".* on cpu', (p, grad, {**states, state: there}))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, F64])
