@@ -280,11 +280,13 @@ typedef struct flam_segment_reduce_options {
   /** sizes of the segments, [..., segments] with the sizes of `data` before `axis`; integers;
    *  default none */
   const flam_tensor *lengths FLAM_KEYWORD FLAM_DEFAULT(NULL);
-  const flam_tensor *indices FLAM_DEFAULT(NULL); /**< not supported; default none */
-  /** instead of `lengths`, where each segment begins and the last one ends; default none */
+  /** instead of `lengths`, where each segment begins and the last one ends, [..., segments + 1];
+   *  default none */
   const flam_tensor *offsets FLAM_DEFAULT(NULL);
   int64_t axis FLAM_DEFAULT(0); /**< the dimension that is cut; default 0 */
-  /** whether lengths are taken as they are, which waits for no device; default false */
+  /** whether lengths or offsets are taken unchecked, which waits for no device: elements that no
+   *  segment holds are left out, segments end with the data, a negative length or an offset below
+   *  the one before makes an empty segment; default false */
   flam_bool unsafe FLAM_DEFAULT(0);
   /** what each segment starts with; default: what leaves the result alone */
   const double *initial FLAM_DEFAULT(NULL);
@@ -296,9 +298,9 @@ typedef struct flam_segment_reduce_options {
  * - `data`: at least 1-d; floating point.
  * - `reduce`: how elements are joined.
  * - returns: `data` with the number of segments along `axis`.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without lengths and offsets, or where they are negative
- * or do not sum to the size of `axis`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_UNSUPPORTED` for indices.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without lengths and offsets, for lengths that are
+ * negative or do not sum to the size of `axis`, or for offsets that fall or lie outside of it;
+ *   `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
 FLAM_API FLAM_BLOCKS flam_tensor *flam_segment_reduce(

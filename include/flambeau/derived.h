@@ -129,7 +129,7 @@ static inline void flam_slice_scatter_options_init(flam_slice_scatter_options *o
 }
 
 #define FLAM_SEGMENT_REDUCE_OPTIONS_INIT \
-  {sizeof(flam_segment_reduce_options), NULL, NULL, NULL, 0, 0, NULL}
+  {sizeof(flam_segment_reduce_options), NULL, NULL, 0, 0, NULL}
 static inline void flam_segment_reduce_options_init(flam_segment_reduce_options *options) {
   const flam_segment_reduce_options defaults = FLAM_SEGMENT_REDUCE_OPTIONS_INIT;
   *options = defaults;

@@ -99,14 +99,17 @@ typedef struct flam_init_trunc_normal_options {
   flam_generator *generator FLAM_DEFAULT(NULL);
 } flam_init_trunc_normal_options;
 
-/** Fills a parameter with normal numbers of which none is outside [a, b]: those are drawn again.
+/** Fills a parameter with numbers of the normal distribution that is cut to [a, b], in one pass:
+ * its quantiles at uniform numbers.
  *
- * - `tensor`: the parameter, floating point; filled in place.
+ * - `tensor`: the parameter, floating point; filled in place. `a` and `b` may be infinite, or lie
+ *   any number of `std` from `mean`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE` where it is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` for an
- *   empty range or a `std` that is not positive.
+ *   empty range, a `std` that is not positive, or a `mean`, `std` or distance in `std` that is not
+ *   finite.
  */
-FLAM_API FLAM_BLOCKS flam_status
+FLAM_API flam_status
 flam_init_trunc_normal(flam_tensor *tensor, const flam_init_trunc_normal_options *options);
 
 /** As linear layers and convolutions begin: weight and bias uniform within `1 / sqrt(fan_in)`.
@@ -232,10 +235,10 @@ typedef struct flam_init_sparse_options {
 /** Normal numbers, and a share of every column 0, at places drawn from the cpu's default generator.
  *
  * - `tensor`: the weight, floating point, of two dimensions; filled in place.
- * - `sparsity`: the share, from 0 to 1.
+ * - `sparsity`: the share; above 1 all, below 0 all but that share.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` for another number of dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for
- *   another `sparsity`.
+ * a `sparsity` that is not finite.
  * - source: Martens, 2010, ICML.
  */
 FLAM_API FLAM_BLOCKS flam_status

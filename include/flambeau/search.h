@@ -121,10 +121,11 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_histc(
 typedef struct flam_histogram_options {
   size_t struct_size; /**< sizeof(flam_histogram_options) */
   int64_t bins FLAM_DEFAULT(100); /**< number of intervals; default 100 */
-  /** where they start and end; default: the elements' own range */
+  /** where they start and end; default: the elements' own range, or 0 and 1 where there are none;
+   *  an interval of no width is widened by 0.5 to both sides */
   const double *range FLAM_KEYWORD FLAM_DEFAULT(NULL);
   size_t n_range;
-  /** shape of `input`: what each element counts; default 1 */
+  /** shape and dtype of `input`: what each element counts; default 1 */
   const flam_tensor *weight FLAM_DEFAULT(NULL);
   /** whether counts are divided by their sum and by the widths; default false */
   flam_bool density FLAM_DEFAULT(0);
@@ -149,7 +150,7 @@ FLAM_API FLAM_BLOCKS flam_status flam_histogram(
 /** Options of `flam_histogram_between`. */
 typedef struct flam_histogram_between_options {
   size_t struct_size; /**< sizeof(flam_histogram_between_options) */
-  /** shape of `input`: what each element counts; default 1 */
+  /** shape and dtype of `input`: what each element counts; default 1 */
   const flam_tensor *weight FLAM_KEYWORD FLAM_DEFAULT(NULL);
   /** whether counts are divided by their sum and by the widths; default false */
   flam_bool density FLAM_DEFAULT(0);
@@ -159,7 +160,7 @@ typedef struct flam_histogram_between_options {
 /** How many elements, or how much of their weights, falls between given edges.
  *
  * - `input`: any shape; floating point.
- * - `bins`: [edges], rising; dtype of `input`. The last interval is closed.
+ * - `bins`: [edges], at least 2, rising; dtype of `input`. The last interval is closed.
  * - `out_hist`: [edges - 1], dtype of `input`.
  * - `out_bin_edges`: a copy of `bins`.
  * - returns: `FLAM_OK`.

@@ -56,26 +56,6 @@ void uniform_of_std(const Tensor& t, double std, Generator* g) {
   init_uniform(t, -bound, bound, g);
 }
 
-// Fills from the normal distribution; returns where it falls outside [a, b].
-Tensor draw_normal(const Tensor& t, double mean, double std, double a, double b, Generator* g) {
-  ops::normal_(t, mean, std, g);
-  return ops::logical_or(ops::lt(t, wrapped_number(a)), ops::gt(t, wrapped_number(b)));
-}
-
-// Fills from [a, b] where little of the normal lies there; returns what its density refuses.
-Tensor draw_by_density(const Tensor& t, double mean, double std, double a, double b, Generator* g) {
-  ops::uniform_(t, a, b, g);
-  const double nearest = (std::max(a, std::min(mean, b)) - mean) / std;
-  const Tensor z = ops::div(ops::sub(t, wrapped_number(mean)), wrapped_number(std));
-  const Tensor below = ops::sub(ops::mul(z, z), wrapped_number(nearest * nearest));
-  const Tensor density = ops::exp(ops::mul(below, wrapped_number(-0.5)));
-  return ops::gt(ops::uniform_(ops::empty_like(t), 0, 1, g), density);
-}
-
-bool any_of(const Tensor& mask) {
-  return *ops::to(ops::any(mask), kCpu, Dtype::f64).data_as<double>() != 0;
-}
-
 }  // namespace
 
 void init_constant(const Tensor& t, double value) {
@@ -91,21 +71,6 @@ void init_uniform(const Tensor& t, double a, double b, Generator* g) {
 void init_normal(const Tensor& t, double mean, double std, Generator* g) {
   GradMode no_grad(false);
   ops::normal_(t, mean, std, g);
-}
-
-void init_trunc_normal(const Tensor& t, double mean, double std, double a, double b, Generator* g) {
-  check(std > 0 && a < b, Code::invalid_argument, "trunc_normal: std (", std,
-        ") must be positive and a (", a, ") below b (", b, ")");
-  GradMode no_grad(false);
-  const auto below = [&](double x) { return std::erfc((mean - x) / std / std::sqrt(2.0)) / 2; };
-  const auto draw = below(b) - below(a) > 0.3 ? draw_normal : draw_by_density;
-  Tensor pending = draw(t, mean, std, a, b, g);
-  while (any_of(pending)) {
-    const Tensor again = ops::clone(t);
-    const Tensor refused = draw(again, mean, std, a, b, g);
-    ops::copy_(t, ops::where(pending, again, t));
-    pending = ops::logical_and(pending, refused);
-  }
 }
 
 void init_xavier_uniform(const Tensor& t, double gain, Generator* g) {

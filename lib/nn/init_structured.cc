@@ -59,12 +59,14 @@ void init_orthogonal(const Tensor& t, double gain, Generator* g) {
 
 void init_sparse(const Tensor& t, double sparsity, double std, Generator* g) {
   check_matrix(t);
-  check(sparsity >= 0 && sparsity <= 1, Code::invalid_argument,
-        "sparse: sparsity must be from 0 to 1, got ", sparsity);
+  check(std::isfinite(sparsity), Code::invalid_argument, "sparse: sparsity must be finite, got ",
+        sparsity);
   if (!t.numel()) return;  // however many columns of none
   GradMode no_grad(false);
   ops::normal_(t, 0, std, g);
-  const int64_t zeros = int64_t(std::ceil(sparsity * double(t.size(0))));
+  // A share below 0 leaves so many out, as the end of a slice does in torch.
+  const double rows_of = double(t.size(0)), share = std::ceil(sparsity * rows_of);
+  const int64_t zeros = int64_t(std::clamp(share < 0 ? rows_of + share : share, 0.0, rows_of));
   for (int64_t column = 0; column < t.size(1); ++column) {
     const Tensor rows =
         ops::narrow(ops::randperm(t.size(0), nullptr, Dtype::i64, kCpu), 0, 0, zeros);

@@ -234,9 +234,9 @@ op(
 PLACES = x(4, values=(0, 2, 1, 0), dtype="int64")
 
 
-def segment_reduce(a, lengths, reduce, axis=0, initial=None, unsafe=True):
+def segment_reduce(a, given, reduce, axis=0, initial=None, unsafe=True, by="lengths"):
     if axis:
-        parts = [segment_reduce(*p, reduce, axis - 1, initial) for p in zip(a, lengths)]
+        parts = [segment_reduce(*p, reduce, axis - 1, initial, by=by) for p in zip(a, given)]
         return np.stack(parts)
     join, start = {
         "sum": (np.sum, 0.0),
@@ -246,7 +246,8 @@ def segment_reduce(a, lengths, reduce, axis=0, initial=None, unsafe=True):
         "prod": (np.prod, 1.0),
     }[reduce]
     first = np.full((1, *a.shape[1:]), start if initial is None else initial)
-    runs = np.split(a, np.cumsum(lengths)[:-1])
+    cuts = np.concatenate([[0], np.cumsum(given)]) if by == "lengths" else given
+    runs = [a[begin:end] for begin, end in zip(cuts, cuts[1:])]
     found = [join(np.concatenate([first, run]), axis=0) for run in runs]
     if reduce == "mean":
         found = [f / len(run) if len(run) or initial is None else f for f, run in zip(found, runs)]
@@ -255,10 +256,11 @@ def segment_reduce(a, lengths, reduce, axis=0, initial=None, unsafe=True):
 
 SEGMENTS = ("sum", "mean", "max", "min", "prod")
 LENGTHS, ROWS = x(3, values=(1, 3, 2), dtype="int64"), (1, 3, 1, 2, 1, 2)
+OFFSETS = x(3, values=(1, 3, 4), dtype="int64")  # elements before and behind are in no segment
 op(
     "segment_reduce",
     ref=segment_reduce,
-    arrange=lambda f, a, lengths, reduce, **o: f(a, reduce, lengths=lengths, **o),
+    arrange=lambda f, a, given, reduce, by="lengths", **o: f(a, reduce, **{by: given}, **o),
     samples=[(x(6, 3), LENGTHS), (x(6), LENGTHS)],
     options=[dict(reduce=r) for r in SEGMENTS] + [dict(reduce=r, initial=0.5) for r in SEGMENTS],
     pairs=[
@@ -268,6 +270,13 @@ op(
     + [
         ((x(4, 2, grad=False), x(3, values=(1, 0, 3), dtype="int64")), dict(reduce=r, unsafe=True))
         for r in SEGMENTS
+    ]
+    + [((x(6, 2), OFFSETS), dict(reduce=r, by="offsets")) for r in SEGMENTS]
+    + [((x(6, 2), OFFSETS), dict(reduce=r, by="offsets", unsafe=True)) for r in SEGMENTS]
+    + [
+        ((x(6, 2), x(2, values=(1, 2), dtype="int64")), dict(reduce=r, unsafe=True, **o))
+        for r in SEGMENTS
+        for o in ({}, dict(initial=0.5))
     ],
     required=True,
     ulp=8,
@@ -279,10 +288,18 @@ op(
         ((x(6, 3), x(2, 2, dtype="int64")), dict(reduce="sum"), "expected lengths or offsets"),
         ((x(6, 3), LENGTHS), dict(reduce="unspecified"), "unsupported reduction"),
         ((x(), LENGTHS), dict(reduce="sum"), "at least one dimension"),
+        ((x(6), x(2)), dict(reduce="sum"), "must be int64 or int32"),
+        ((x(6), x(0, dtype="int64")), dict(reduce="sum", by="offsets"), "where the last segment"),
     ],
     refuses_values=[
         ((x(5), LENGTHS), dict(reduce="sum"), "Expected all rows of lengths"),
         ((x(5), x(2, values=(6, -1), dtype="int64")), dict(reduce="sum"), "negative value"),
+        ((x(3), OFFSETS), dict(reduce="sum", by="offsets"), "offsets must lie from 0 to"),
+        (
+            (x(3), x(2, values=(2, 1), dtype="int64")),
+            dict(reduce="sum", by="offsets"),
+            "offsets must not fall",
+        ),
     ],
 )
 

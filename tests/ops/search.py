@@ -127,7 +127,9 @@ op(
         dict(bins=7),
         dict(bins=4, range=(-1.0, 2.0)),
         dict(bins=4, range=(-1.0, 2.0), density=True),
+        dict(bins=2, range=(1.0, 1.0)),
     ],
+    pairs=[(x(0), dict(bins=4)), (x(3, values=(1, 1, 1)), dict(bins=4))],
     refuses=[
         (x(3), dict(bins=0), "bins must be > 0"),
         (x(3), dict(bins=3, range=(2.0, 1.0)), "max must be larger than min"),
@@ -147,7 +149,10 @@ op(
     big=[(x(300, 300), x(4, values=(-1.0, -0.5, 1.0, 2.0)), positive(300, 300))],
     refuses=[
         ((x(3), x(2, 2), x(3)), {}, "one dimension, but got 2"),
-        ((x(3), x(0), x(3)), {}, "should not be empty"),
+        ((x(3), x(0), x(3)), {}, "at least two edges, but got 0"),
+        ((x(3), x(1), x(3)), {}, "at least two edges, but got 1"),
+        ((x(3), x(2, dtype="int64"), x(3)), {}, "input and bins should have the same dtype"),
+        ((x(3), x(2), x(3, dtype="int64")), {}, "input and weight should have the same dtype"),
         ((x(3), x(2), x(2)), {}, "one number per sample"),
     ],
     **HISTOGRAM,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_ops import NAMES
 
-from tests.harness import checks, derivatives, faults, ledger, sharing
+from tests.harness import checks, derivatives, faults, ledger, numeric, sharing
 from tests.harness.cases import big_samples, cases, function
 from tests.harness.table import FLOATS, INTS, ROWS
 
@@ -75,6 +75,17 @@ def test_a_wrong_gradient_is_found():
     derivatives.gradients(broken("square", call=lambda x: Wrong.apply(x, 2.0), second=False))
     with pytest.raises(AssertionError, match="gradient of operand 0"):
         derivatives.gradients(broken("square", call=lambda x: Wrong.apply(x, 2.0001), second=False))
+
+
+def test_differences_of_many_elements_are_at_each_cases_own_places():
+    size, most = 1000, numeric.MOST_DIFFERENCES
+    found = [numeric.tried(size, f"case {i}") for i in range(40)]
+    for places in found:
+        assert len(set(places)) == most and places[0] == 0 and places[-1] == size - 1
+    assert len(set().union(*map(set, found))) > 0.95 * size
+    assert (numeric.tried(size, "case 0") == found[0]).all()
+    for few in (0, 1, 2, most, most + 1):
+        assert len(set(numeric.tried(few, "few"))) == min(few, most)
 
 
 def test_a_wrong_second_derivative_is_found():

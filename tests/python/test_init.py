@@ -2,7 +2,9 @@
 
 import math
 
+import numpy as np
 import pytest
+from scipy import stats
 
 
 @pytest.fixture
@@ -32,6 +34,66 @@ def test_truncated_normal(torch, init):
     assert far.mean().item() == pytest.approx(0.717, abs=0.03)  # of the tail
 
 
+INF = math.inf
+# mean, std, a, b: usual cuts, one side, far out on both sides, narrow, and far beyond float64's
+# tail.
+CUTS = [
+    (0, 1, -2, 2),
+    (0, 0.02, -2, 2),
+    (3, 2, -1, INF),
+    (0, 1, -INF, INF),
+    (0, 1, 1, 1e5),
+    (0, 1, 2.5, 3),
+    (0, 1, -3, -2.5),
+    (0, 1, 5, INF),
+    (1, 0.5, -INF, -9),
+    (0, 1, 38, INF),
+    (0, 1, -1000, -50),
+    (0, 1, 1e5, 1e6),
+    (0, 1, 7, 7.001),
+    (0, 1, -1e-3, 1e-3),
+]
+
+
+@pytest.mark.filterwarnings("ignore:mean is more than 2 std")  # as torch warns
+@pytest.mark.parametrize(("mean", "std", "a", "b"), CUTS)
+def test_truncated_normal_is_distributed_so(torch, init, device, mean, std, a, b):
+    n = 20_000
+    w = torch.empty(n, dtype=torch.float64, device=device)
+    found = np.sort(init.trunc_normal_(w, mean, std, a, b).cpu().numpy())
+    assert a <= found[0] and found[-1] <= b and np.isfinite(found).all()
+    low, high = (a - mean) / std, (b - mean) / std
+    part = stats.truncnorm(low, high).cdf((found - mean) / std)
+    if max(low, -high) > 36:  # where scipy's tail ends it is exponential, to 1 in its square
+        rate = max(low, -high)
+        depth = (found - mean) / std - low if low > 0 else high - (found - mean) / std
+        part = np.sort(-np.expm1(-rate * depth - depth**2 / 2))
+    # Kolmogorov and Smirnov: one of 10^6 samples of the distribution lies further away.
+    assert stats.kstest(part, "uniform").statistic < 2.7 / math.sqrt(n)
+
+
+@pytest.mark.filterwarnings("ignore:mean is more than 2 std")
+def test_truncated_normal_of_every_kind(torch, init):
+    strided = torch.zeros(6, 5).t()
+    assert init.trunc_normal_(strided) is strided and strided.abs().max() <= 2
+    assert strided.unique().numel() == 30
+    many = init.trunc_normal_(torch.empty(3, 700_001))  # more than is drawn at once
+    assert many.unique().numel() > 1_500_000 and abs(many.mean().item()) < 0.01
+    half = init.trunc_normal_(torch.empty(5000, dtype=torch.float16), a=-0.3, b=0.3)
+    assert half.abs().max() <= torch.tensor(0.3, dtype=torch.float16)
+    g = torch.Generator().manual_seed(3)
+    first = init.trunc_normal_(torch.empty(9), generator=g)
+    again = init.trunc_normal_(torch.empty(9), generator=g.manual_seed(3))
+    assert torch.equal(first, again)
+    for wrong in [dict(std=0.0), dict(a=1.0, b=1.0), dict(mean=math.nan), dict(std=INF)]:
+        with pytest.raises(RuntimeError, match="trunc_normal"):
+            init.trunc_normal_(torch.empty(3), **wrong)
+    with pytest.raises(RuntimeError, match="too many std"):
+        init.trunc_normal_(torch.empty(3), std=1e-300, a=1e10, b=2e10)
+    with pytest.raises(NotImplementedError, match="floating point"):
+        init.trunc_normal_(torch.empty(3, dtype=torch.int64))
+
+
 @pytest.mark.parametrize("shape", [(4, 4), (3, 7), (7, 3), (4, 2, 3), (2, 3, 2, 2)])
 def test_orthogonal(torch, init, shape):
     w = init.orthogonal_(torch.empty(shape, dtype=torch.float64), gain=2.0)
@@ -47,6 +109,11 @@ def test_sparse(torch, init):
     assert (w == 0).sum(0).tolist() == [3] * 5
     with pytest.raises(ValueError, match="Only tensors with 2 dimensions"):
         init.sparse_(torch.empty(3), 0.1)
+    # As torch takes a slice of so many rows.
+    for sparsity, zeros in [(1.5, 10), (1.0, 10), (0.0, 0), (-0.25, 8), (-1.5, 0)]:
+        assert (init.sparse_(w, sparsity) == 0).sum(0).tolist() == [zeros] * 5
+    with pytest.raises(RuntimeError, match="must be finite"):
+        init.sparse_(w, math.nan)
 
 
 @pytest.mark.parametrize("groups", [1, 2])

@@ -42,3 +42,15 @@ def test_runs_inside_a_batch():
         torch.segment_reduce(rows[0], "sum")
     with pytest.raises(ValueError, match="must be one of .sum., .mean."):
         torch.segment_reduce(rows[0], "median", lengths=lengths[0])
+
+
+def test_offsets_that_fall_make_empty_segments():
+    rows = torch.arange(6.0)
+    for cuts, want in [([0, 4, 2, 6], [6, 0, 9]), ([-3, 2, 99], [1, 14]), ([7, 9], [0])]:
+        found = torch.segment_reduce(rows, "sum", offsets=torch.tensor(cuts), unsafe=True)
+        assert found.tolist() == want
+    lengths = torch.tensor([-1, 2, 2**62, 2**62])
+    found = torch.segment_reduce(rows, "mean", lengths=lengths, unsafe=True, initial=0)
+    assert found.tolist() == [0, 0.5, 3.5, 0]
+    with pytest.raises(torch.UnsupportedError, match="indices"):
+        torch.segment_reduce(rows, "sum", lengths=lengths, indices=lengths)

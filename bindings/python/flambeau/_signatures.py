@@ -5,6 +5,7 @@ Each stands in front of the generated function of its name, which does the work.
 
 from . import _indexing
 from ._call import ffi
+from ._errors import UnsupportedError
 from ._factory import arange, from_numpy
 from ._factory import tensor as tensor_of
 from ._gen import api, ops
@@ -298,6 +299,13 @@ def is_inference(input):
     return input.is_inference()
 
 
+def segment_reduce(data, reduce, *, indices=None, **named):
+    """Sums, means, extremes or products of runs of rows; torch has no use of `indices` either."""
+    if indices is not None:
+        raise UnsupportedError("segment_reduce: indices is unsupported; give lengths or offsets")
+    return ops.TORCH["segment_reduce"](data, reduce, **named)
+
+
 def detach_(input):
     """Takes the tensor out of its graph, in place."""
     return input.detach_()
@@ -316,6 +324,7 @@ FUNCTIONS = {
     "repeat_interleave": repeat_interleave,
     "scalar_tensor": scalar_tensor,
     "scatter": scatter,
+    "segment_reduce": segment_reduce,
     "tensor_split": tensor_split,
     **{name: _of_any_number(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
     **_MOMENTS,

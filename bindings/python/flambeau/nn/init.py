@@ -79,7 +79,7 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 @_initialiser
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Normal cut to [a, b]: what falls outside is drawn again."""
+    """Normal cut to [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
