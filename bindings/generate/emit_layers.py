@@ -98,7 +98,7 @@ def _capture(p: Param, counted: bool) -> str | None:
 
 def _argument(p: Param, op: Function) -> str:
     if p.kind == "tensor":
-        return f'm.buffer("{p.name}")' if p.nullable else f"x[{inputs_of(op).index(p)}]"
+        return f'm.buffer_or_none("{p.name}")' if p.nullable else f"x[{inputs_of(op).index(p)}]"
     return "m.training" if p.name == "training" else p.name
 
 

@@ -43,6 +43,7 @@ def annotation(p, api):
         )
     else:
         kind = TYPES.get(p.kind, "Any")
+        kind = kind.replace("Tensor]", "Tensor | None]") if p.null_entries else kind
     if p.kind == "tensor" and not p.nullable and p.name != "input":
         kind += " | float"
     absent = p.nullable or p.default == "None"

@@ -9,6 +9,7 @@ target, and two functions of one operation (FLAM_EXTENDS) have one.
 from __future__ import annotations
 
 import dataclasses
+import re
 
 from model import Function, Param
 
@@ -157,6 +158,15 @@ def inputs_of(f: Function) -> list[Param]:
     return [p for p in f.params if p.kind == "tensor" and not p.nullable]
 
 
+def layer_name(f: Function) -> str:
+    """The operation's own where the class has it (GELU of gelu), else the class in words, as
+    Upsample of interpolate and BCELoss of binary_cross_entropy."""
+    kind = f.layer.split("(")[0]
+    if kind.lower() == f.op.replace("_", ""):
+        return f.op
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind).lower()
+
+
 def _layer(f: Function) -> Function:
     """The module's constructor: it takes what its forward does not. Whether it trains is its
     mode."""
@@ -175,7 +185,7 @@ def _layer(f: Function) -> Function:
     brief = f.doc["brief"]
     return _derived(
         f,
-        "flam_nn_" + f.op,
+        "flam_nn_" + layer_name(f),
         "layer",
         None,
         namespace="nn",

@@ -22,6 +22,7 @@ class Param:
     keyword: bool = False
     mutable: bool = False
     handle: str = ""
+    null_entries: bool = False  # of a list: None stands for NULL
     absent: int = 0  # what C gets for a dtype or device that is None
 
     @property
@@ -94,6 +95,7 @@ class Api:
                 bool(p.get("keyword")),
                 bool(p.get("mutable")),
                 handle_name(p["type"]),
+                null_entries=bool(p.get("null_entries")),
             )
             if p["kind"] == "out":
                 outs.append(made)
@@ -203,12 +205,13 @@ def c_arguments(p):
     if p.kind in ("tensor", "handle"):
         return [f"_NULL if {n} is None else {n}._h" if p.nullable else f"{n}._h"]
     if p.kind == "tensors":
+        entry = "_NULL if _t is None else _t._h" if p.null_entries else "_t._h"
         if p.nullable:
             return [
-                f"_NULL if {n} is None else [_t._h for _t in {n}]",
+                f"_NULL if {n} is None else [{entry} for _t in {n}]",
                 f"0 if {n} is None else _len({n})",
             ]
-        return [f"[_t._h for _t in {n}]", f"_len({n})"]
+        return [f"[{entry} for _t in {n}]", f"_len({n})"]
     if p.kind in ("ints", "doubles"):
         if p.nullable:
             return [f"_NULL if {n} is None else {n}", f"0 if {n} is None else _len({n})"]

@@ -191,7 +191,7 @@ typedef struct flam_nn_embedding_bag_options {
  * - `num_embeddings`: rows of the table.
  * - `embedding_dim`: size of a vector.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for sizes or a row out of range.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for sizes or a row out of range, or an unknown `mode`.
  */
 FLAM_API flam_module *flam_nn_embedding_bag(
     int64_t num_embeddings, int64_t embedding_dim, const flam_nn_embedding_bag_options *options);

@@ -2883,7 +2883,7 @@ FLAM_BORROWED(generator) FLAM_API flam_generator *flam_generator_keep(flam_gener
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_interpolate(const flam_interpolate_options *options);
+FLAM_API flam_module *flam_nn_upsample(const flam_interpolate_options *options);
 
 /** `flam_pixel_shuffle` as a module: turns channels into a finer image, [c r^2, h, w] into [c, h
  * r, w r].
@@ -2918,7 +2918,7 @@ FLAM_API flam_module *flam_nn_channel_shuffle(int64_t groups);
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_im2col(const int64_t *kernel_size, size_t n_kernel_size, const
+FLAM_API flam_module *flam_nn_unfold(const int64_t *kernel_size, size_t n_kernel_size, const
     flam_im2col_options *options);
 
 /** `flam_col2im` as a module: sums columns into the images whose windows they are:
@@ -2929,7 +2929,7 @@ FLAM_API flam_module *flam_nn_im2col(const int64_t *kernel_size, size_t n_kernel
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_col2im(const int64_t *output_size, size_t n_output_size, const int64_t
+FLAM_API flam_module *flam_nn_fold(const int64_t *output_size, size_t n_output_size, const int64_t
     *kernel_size, size_t n_kernel_size, const flam_im2col_options *options);
 
 /** `flam_index_select` into an existing tensor.
@@ -3477,7 +3477,7 @@ FLAM_API flam_module *flam_nn_huber_loss(const flam_huber_loss_options *options)
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_cross_entropy(FLAM_NULLABLE const flam_tensor *weight
+FLAM_API flam_module *flam_nn_cross_entropy_loss(FLAM_NULLABLE const flam_tensor *weight
     FLAM_DEFAULT(NULL), const flam_cross_entropy_options *options);
 
 /** `flam_nll_loss` as a module: negative log likelihood, `-weight[t] * input[t]` for target class
@@ -3499,8 +3499,8 @@ FLAM_API flam_module *flam_nn_nll_loss(FLAM_NULLABLE const flam_tensor *weight F
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_binary_cross_entropy(FLAM_NULLABLE const flam_tensor *weight
-    FLAM_DEFAULT(NULL), flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+FLAM_API flam_module *flam_nn_bce_loss(FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
 
 /** `flam_binary_cross_entropy_with_logits` as a module: binary cross entropy of the sigmoid of
  * `input`, computed without overflow.
@@ -3512,9 +3512,9 @@ FLAM_API flam_module *flam_nn_binary_cross_entropy(FLAM_NULLABLE const flam_tens
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_binary_cross_entropy_with_logits(FLAM_NULLABLE const flam_tensor
-    *weight FLAM_DEFAULT(NULL), flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
-    FLAM_NULLABLE const flam_tensor *pos_weight FLAM_DEFAULT(NULL));
+FLAM_API flam_module *flam_nn_bce_with_logits_loss(FLAM_NULLABLE const flam_tensor *weight
+    FLAM_DEFAULT(NULL), flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN), FLAM_NULLABLE
+    const flam_tensor *pos_weight FLAM_DEFAULT(NULL));
 
 /** `flam_kl_div` as a module: kullback-Leibler divergence, `t * (log t - input)`, 0 where `t` is
  * 0.
@@ -3523,7 +3523,7 @@ FLAM_API flam_module *flam_nn_binary_cross_entropy_with_logits(FLAM_NULLABLE con
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
-FLAM_API flam_module *flam_nn_kl_div(const flam_kl_div_options *options);
+FLAM_API flam_module *flam_nn_kl_div_loss(const flam_kl_div_options *options);
 
 /** `flam_ctc_loss` as a module: connectionist temporal classification:
  *

@@ -108,7 +108,7 @@ typedef struct flam_nn_rrelu_options {
 /** Rectifier whose slope below 0 is drawn for each element in training: `flam_rrelu` as a module.
  *
  * - returns: the module.
- * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a `lower` above `upper`.
  * - source: Xu et al., 2015, arXiv 1505.00853.
  */
 FLAM_API flam_module *flam_nn_rrelu(const flam_nn_rrelu_options *options);
@@ -189,8 +189,8 @@ typedef struct flam_nn_pad_options {
  * - `padding`: one number for all sides, or two for each dimension, before and after the last one,
  *   then the one before it, and so on; negative ones cut off.
  * - returns: the module.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `spatial` or number of sides, or a `value`
- *   with another mode than constant.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `spatial`, number of sides or `mode`, or a
+ *   `value` with another mode than constant.
  */
 FLAM_API flam_module *flam_nn_pad(
     int64_t spatial, const int64_t *padding, size_t n_padding, const flam_nn_pad_options *options);

@@ -541,7 +541,7 @@ struct flam_api_table {
   flam_generator *(*generator_keep)(flam_generator *);
   flam_status (*manual_seed)(uint64_t);
   flam_tensor *(*interpolate)(const flam_tensor *, const flam_interpolate_options *);
-  flam_module *(*nn_interpolate)(const flam_interpolate_options *);
+  flam_module *(*nn_upsample)(const flam_interpolate_options *);
   flam_tensor *(*grid_sample)(const flam_tensor *, const flam_tensor *, const
       flam_grid_sample_options *);
   flam_tensor *(*affine_grid)(const flam_tensor *, const int64_t *, size_t, const flam_bool *);
@@ -552,10 +552,10 @@ struct flam_api_table {
   flam_tensor *(*channel_shuffle)(const flam_tensor *, int64_t);
   flam_module *(*nn_channel_shuffle)(int64_t);
   flam_tensor *(*im2col)(const flam_tensor *, const int64_t *, size_t, const flam_im2col_options *);
-  flam_module *(*nn_im2col)(const int64_t *, size_t, const flam_im2col_options *);
+  flam_module *(*nn_unfold)(const int64_t *, size_t, const flam_im2col_options *);
   flam_tensor *(*col2im)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       const flam_im2col_options *);
-  flam_module *(*nn_col2im)(const int64_t *, size_t, const int64_t *, size_t, const
+  flam_module *(*nn_fold)(const int64_t *, size_t, const int64_t *, size_t, const
       flam_im2col_options *);
   flam_tensor *(*index)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
       flam_tensor *const *, size_t);
@@ -758,19 +758,18 @@ struct flam_api_table {
   flam_module *(*nn_huber_loss)(const flam_huber_loss_options *);
   flam_tensor *(*cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_cross_entropy_options *);
-  flam_module *(*nn_cross_entropy)(const flam_tensor *, const flam_cross_entropy_options *);
+  flam_module *(*nn_cross_entropy_loss)(const flam_tensor *, const flam_cross_entropy_options *);
   flam_tensor *(*nll_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_nll_loss_options *);
   flam_module *(*nn_nll_loss)(const flam_tensor *, const flam_nll_loss_options *);
   flam_tensor *(*binary_cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor
       *, flam_reduction);
-  flam_module *(*nn_binary_cross_entropy)(const flam_tensor *, flam_reduction);
+  flam_module *(*nn_bce_loss)(const flam_tensor *, flam_reduction);
   flam_tensor *(*binary_cross_entropy_with_logits)(const flam_tensor *, const flam_tensor *, const
       flam_tensor *, flam_reduction, const flam_tensor *);
-  flam_module *(*nn_binary_cross_entropy_with_logits)(const flam_tensor *, flam_reduction, const
-      flam_tensor *);
+  flam_module *(*nn_bce_with_logits_loss)(const flam_tensor *, flam_reduction, const flam_tensor *);
   flam_tensor *(*kl_div)(const flam_tensor *, const flam_tensor *, const flam_kl_div_options *);
-  flam_module *(*nn_kl_div)(const flam_kl_div_options *);
+  flam_module *(*nn_kl_div_loss)(const flam_kl_div_options *);
   flam_tensor *(*ctc_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       flam_tensor *, const flam_ctc_loss_options *);
   flam_module *(*nn_ctc_loss)(const flam_ctc_loss_options *);
@@ -2353,7 +2352,7 @@ static const char *const flam_api_names_[] = {
     "flam_generator_keep",
     "flam_manual_seed",
     "flam_interpolate",
-    "flam_nn_interpolate",
+    "flam_nn_upsample",
     "flam_grid_sample",
     "flam_affine_grid",
     "flam_pixel_shuffle",
@@ -2363,9 +2362,9 @@ static const char *const flam_api_names_[] = {
     "flam_channel_shuffle",
     "flam_nn_channel_shuffle",
     "flam_im2col",
-    "flam_nn_im2col",
+    "flam_nn_unfold",
     "flam_col2im",
-    "flam_nn_col2im",
+    "flam_nn_fold",
     "flam_index",
     "flam_index_put_",
     "flam_index_select",
@@ -2523,15 +2522,15 @@ static const char *const flam_api_names_[] = {
     "flam_huber_loss",
     "flam_nn_huber_loss",
     "flam_cross_entropy",
-    "flam_nn_cross_entropy",
+    "flam_nn_cross_entropy_loss",
     "flam_nll_loss",
     "flam_nn_nll_loss",
     "flam_binary_cross_entropy",
-    "flam_nn_binary_cross_entropy",
+    "flam_nn_bce_loss",
     "flam_binary_cross_entropy_with_logits",
-    "flam_nn_binary_cross_entropy_with_logits",
+    "flam_nn_bce_with_logits_loss",
     "flam_kl_div",
-    "flam_nn_kl_div",
+    "flam_nn_kl_div_loss",
     "flam_ctc_loss",
     "flam_nn_ctc_loss",
     "flam_margin_ranking_loss",
@@ -3860,7 +3859,7 @@ const char *flam_library_load(const char *path) {
 #define flam_generator_keep (flam_api.generator_keep)
 #define flam_manual_seed (flam_api.manual_seed)
 #define flam_interpolate (flam_api.interpolate)
-#define flam_nn_interpolate (flam_api.nn_interpolate)
+#define flam_nn_upsample (flam_api.nn_upsample)
 #define flam_grid_sample (flam_api.grid_sample)
 #define flam_affine_grid (flam_api.affine_grid)
 #define flam_pixel_shuffle (flam_api.pixel_shuffle)
@@ -3870,9 +3869,9 @@ const char *flam_library_load(const char *path) {
 #define flam_channel_shuffle (flam_api.channel_shuffle)
 #define flam_nn_channel_shuffle (flam_api.nn_channel_shuffle)
 #define flam_im2col (flam_api.im2col)
-#define flam_nn_im2col (flam_api.nn_im2col)
+#define flam_nn_unfold (flam_api.nn_unfold)
 #define flam_col2im (flam_api.col2im)
-#define flam_nn_col2im (flam_api.nn_col2im)
+#define flam_nn_fold (flam_api.nn_fold)
 #define flam_index (flam_api.index)
 #define flam_index_put_ (flam_api.index_put_)
 #define flam_index_select (flam_api.index_select)
@@ -4030,15 +4029,15 @@ const char *flam_library_load(const char *path) {
 #define flam_huber_loss (flam_api.huber_loss)
 #define flam_nn_huber_loss (flam_api.nn_huber_loss)
 #define flam_cross_entropy (flam_api.cross_entropy)
-#define flam_nn_cross_entropy (flam_api.nn_cross_entropy)
+#define flam_nn_cross_entropy_loss (flam_api.nn_cross_entropy_loss)
 #define flam_nll_loss (flam_api.nll_loss)
 #define flam_nn_nll_loss (flam_api.nn_nll_loss)
 #define flam_binary_cross_entropy (flam_api.binary_cross_entropy)
-#define flam_nn_binary_cross_entropy (flam_api.nn_binary_cross_entropy)
+#define flam_nn_bce_loss (flam_api.nn_bce_loss)
 #define flam_binary_cross_entropy_with_logits (flam_api.binary_cross_entropy_with_logits)
-#define flam_nn_binary_cross_entropy_with_logits (flam_api.nn_binary_cross_entropy_with_logits)
+#define flam_nn_bce_with_logits_loss (flam_api.nn_bce_with_logits_loss)
 #define flam_kl_div (flam_api.kl_div)
-#define flam_nn_kl_div (flam_api.nn_kl_div)
+#define flam_nn_kl_div_loss (flam_api.nn_kl_div_loss)
 #define flam_ctc_loss (flam_api.ctc_loss)
 #define flam_nn_ctc_loss (flam_api.nn_ctc_loss)
 #define flam_margin_ranking_loss (flam_api.margin_ranking_loss)

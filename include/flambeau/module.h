@@ -272,12 +272,13 @@ FLAM_API FLAM_BLOCKS flam_tensor *flam_module_call(flam_module *module, const fl
 /** Runs a module on several inputs, hooks included.
  *
  * - `module`: the module.
- * - `inputs`: its inputs, in order.
+ * - `inputs`: its inputs, in order; `NULL` for an optional one, as a mask, that is not given.
  * - returns: its output.
- * - errors: those of its operations; the module's path is among the facts.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for `NULL` where a layer needs an input, naming it; those
+ *   of its operations; the module's path is among the facts.
  */
 FLAM_API FLAM_BLOCKS flam_tensor *flam_module_forward(
-    flam_module *module, flam_tensor *const *inputs, size_t n_inputs);
+    flam_module *module, FLAM_NULLABLE_ENTRIES flam_tensor *const *inputs, size_t n_inputs);
 
 /** When a hook runs. */
 typedef int32_t flam_hook_moment;

@@ -2,7 +2,8 @@
  * namespace: capi
  *
  * Parameters have PyTorch's names, shapes and initial distributions. Masks are those of
- * `flam_multihead_attention`: true or -inf hides a place.
+ * `flam_multihead_attention`: true or -inf hides a place. Of the masks that a forward function
+ * takes any may be left out: at the end, or by `NULL`.
  */
 #ifndef FLAMBEAU_TRANSFORMER_H
 #define FLAMBEAU_TRANSFORMER_H

@@ -29,7 +29,10 @@ class MultiheadAttention final : public Module {
     check(n >= 1 && n <= 4, Code::invalid_argument, type,
           " takes a query, key and value, and optionally a mask; got ", n, " tensors");
     const bool own = n <= 2;
-    const Tensor mask = n == 2 ? inputs[1] : n == 4 ? inputs[3] : Tensor();
+    check_given(*this, inputs.first(own ? 1 : 3),
+                own ? std::initializer_list<const char*>{"query"}
+                    : std::initializer_list<const char*>{"query", "key", "value"});
+    const Tensor mask = at_or_none(inputs, own ? 1 : 3);
     Tensor q = inputs[0], k = own ? q : inputs[1], v = own ? q : inputs[2];
     const bool swapped = o_.batch_first && q.dim() == 3;
     if (swapped) {
@@ -37,11 +40,11 @@ class MultiheadAttention final : public Module {
       k = own ? q : ops::transpose(k, 0, 1);
       v = own ? q : ops::transpose(v, 0, 1);
     }
-    const Module& out = **children.find("out_proj");
-    const Tensor y = ops::multihead_attention(q, k, v, heads_, Module::parameter("in_proj_weight"),
-                                              Module::parameter("in_proj_bias"), {}, {}, {}, {}, {},
-                                              out.parameter("weight"), out.parameter("bias"), {},
-                                              mask, o_.dropout, training);
+    const Ref<Module> out = child("out_proj");
+    const Tensor y = ops::multihead_attention(
+        q, k, v, heads_, Module::parameter("in_proj_weight"), parameter_or_none("in_proj_bias"), {},
+        {}, {}, {}, {}, out->parameter("weight"), out->parameter_or_none("bias"), {}, mask,
+        o_.dropout, training);
     return swapped ? ops::transpose(y, 0, 1) : y;
   }
 

@@ -33,7 +33,7 @@ class Convolution final : public Module {
 
   Tensor forward(TensorsView inputs) override {
     const Tensor& x = only(*this, inputs);
-    const Tensor &w = Module::parameter("weight"), &b = Module::parameter("bias");
+    const Tensor w = Module::parameter("weight"), b = parameter_or_none("bias");
     if (o_.transposed) return transposed(x, w, b);
     if (!repeats()) return convolved(x, w, b, o_.padding);
     Dims sides;

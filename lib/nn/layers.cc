@@ -17,11 +17,11 @@ class Linear final : public Module {
     set_affine(*this, Dims{out, in}, bias ? std::optional(out) : std::nullopt, {device, dtype});
   }
   Tensor forward(TensorsView inputs) override {
-    return ops::linear(only(*this, inputs), Module::parameter("weight"), Module::parameter("bias"));
+    return ops::linear(only(*this, inputs), Module::parameter("weight"), parameter_or_none("bias"));
   }
   std::string extra_repr() const override {
     return cat_text("in_features=", in_, ", out_features=", out_,
-                    ", bias=", truth(Module::parameter("bias").defined()));
+                    ", bias=", truth(parameter_or_none("bias").defined()));
   }
 
  private:
@@ -30,7 +30,7 @@ class Linear final : public Module {
 
 class Prelu final : public Module {
  public:
-  Prelu(int64_t count, double init, const Made& made) : Module("PReLU") {
+  Prelu(int64_t count, double init, const Made& made) : Module("PReLU"), count_(count) {
     check(count >= 0, Code::invalid_argument, "PReLU: num_parameters must not be negative, got ",
           count);
     set_parameter("weight", filled(Dims{count}, init, made));
@@ -38,15 +38,16 @@ class Prelu final : public Module {
   Tensor forward(TensorsView inputs) override {
     return ops::prelu(only(*this, inputs), Module::parameter("weight"));
   }
-  std::string extra_repr() const override {
-    return cat_text("num_parameters=", Module::parameter("weight").size(0));
-  }
+  std::string extra_repr() const override { return cat_text("num_parameters=", count_); }
+
+ private:
+  int64_t count_;
 };
 
 class Bilinear final : public Module {
  public:
   Bilinear(int64_t in1, int64_t in2, int64_t out, bool bias, const Made& made)
-      : Module("Bilinear") {
+      : Module("Bilinear"), in1_(in1), in2_(in2), out_(out) {
     check(in1 > 0 && in2 >= 0 && out >= 0, Code::invalid_argument,
           "Bilinear: in1_features must be positive, and no size negative, got ",
           ShapeText{Dims{in1, in2, out}});
@@ -56,15 +57,17 @@ class Bilinear final : public Module {
   Tensor forward(TensorsView inputs) override {
     check(inputs.size() == 2, Code::invalid_argument, "Bilinear takes two inputs, got ",
           inputs.size());
+    check_given(*this, inputs, {"input1", "input2"});
     return ops::bilinear(inputs[0], inputs[1], Module::parameter("weight"),
-                         Module::parameter("bias"));
+                         parameter_or_none("bias"));
   }
   std::string extra_repr() const override {
-    const Tensor& w = Module::parameter("weight");
-    return cat_text("in1_features=", w.size(1), ", in2_features=", w.size(2),
-                    ", out_features=", w.size(0),
-                    ", bias=", truth(Module::parameter("bias").defined()));
+    return cat_text("in1_features=", in1_, ", in2_features=", in2_, ", out_features=", out_,
+                    ", bias=", truth(parameter_or_none("bias").defined()));
   }
+
+ private:
+  int64_t in1_, in2_, out_;
 };
 
 class Sequential final : public Module {
@@ -73,10 +76,7 @@ class Sequential final : public Module {
   Tensor forward(TensorsView inputs) override {
     Tensor x = only(*this, inputs);
     for (size_t i = 0; i < children.size(); ++i) {  // a layer's forward may change the list
-      const auto [name, child] = children[i];
-      check(bool(child), Code::invalid_argument, "Sequential: child \"", name,
-            "\" is no module; remove it, or set one");
-      x = child->call(x);
+      x = child(children[i].first)->call(x);
     }
     return x;
   }

@@ -75,15 +75,33 @@ void flam_module::forget_child(std::string_view name) {
 
 const Tensor& flam_module::parameter(std::string_view name) const {
   const Tensor* t = parameters.find(name);
-  flambeau::check(t != nullptr, Code::invalid_argument, "'", type, "' has no parameter '", name,
-                  "'");
+  flambeau::check(t && *t, Code::invalid_argument, type, ": it needs the parameter \"", name,
+                  "\", which is none; set a tensor");
   return *t;
 }
 
 const Tensor& flam_module::buffer(std::string_view name) const {
   const flambeau::nn::Buffer* b = buffers.find(name);
-  flambeau::check(b != nullptr, Code::invalid_argument, "'", type, "' has no buffer '", name, "'");
+  flambeau::check(b && b->tensor, Code::invalid_argument, type, ": it needs the buffer \"", name,
+                  "\", which is none; set a tensor");
   return b->tensor;
+}
+
+Ref<flam_module> flam_module::child(std::string_view name) const {
+  const Ref<flam_module>* m = children.find(name);
+  flambeau::check(m && *m, Code::invalid_argument, type, ": child \"", name,
+                  "\" is no module; set one");
+  return *m;
+}
+
+Tensor flam_module::parameter_or_none(std::string_view name) const {
+  const Tensor* t = parameters.find(name);
+  return t ? *t : Tensor();
+}
+
+Tensor flam_module::buffer_or_none(std::string_view name) const {
+  const flambeau::nn::Buffer* b = buffers.find(name);
+  return b ? b->tensor : Tensor();
 }
 
 const char* flam_module::label() const {
@@ -116,7 +134,7 @@ Tensor flam_module::call_with_hooks(flambeau::TensorsView inputs) {
   flambeau::Tensors current(inputs);
   const std::vector<HookEntry> now = hooks;  // a hook may remove itself
   for (const HookEntry& h : now) {
-    if (h.moment != 1 || current.empty()) continue;
+    if (h.moment != 1 || current.empty() || !current[0]) continue;
     Tensor replaced = h.hook->run(current[0], Tensor());
     if (replaced) current[0] = std::move(replaced);
   }

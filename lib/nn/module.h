@@ -67,8 +67,12 @@ struct flam_module : flambeau::RefCounted {
   void set_child(std::string_view name, flambeau::Ref<flam_module> child);
   void remove(std::string_view name);
 
-  const Tensor& parameter(std::string_view name) const;  // own; throws where absent
+  // Own ones, which a program may have removed or set to none: the first three throw then.
+  const Tensor& parameter(std::string_view name) const;
   const Tensor& buffer(std::string_view name) const;
+  flambeau::Ref<flam_module> child(std::string_view name) const;
+  Tensor parameter_or_none(std::string_view name) const;
+  Tensor buffer_or_none(std::string_view name) const;
   Tensor call(flambeau::TensorsView inputs);  // forward with hooks
   Tensor call(const Tensor& x) { return call({&x, 1}); }
   bool updates_buffers() const;  // whether a call may write to some of the tree

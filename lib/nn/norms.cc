@@ -14,12 +14,12 @@ class LayerNorm final : public Module {
     set_parameter("bias", affine && bias ? filled(shape, 0, made) : Tensor());
   }
   Tensor forward(TensorsView inputs) override {
-    return ops::layer_norm(only(*this, inputs), shape_, Module::parameter("weight"),
-                           Module::parameter("bias"), eps_);
+    return ops::layer_norm(only(*this, inputs), shape_, parameter_or_none("weight"),
+                           parameter_or_none("bias"), eps_);
   }
   std::string extra_repr() const override {
     return cat_text(tuple_text(shape_), ", eps=", eps_, ", elementwise_affine=", truth(affine_),
-                    ", bias=", truth(Module::parameter("bias").defined()));
+                    ", bias=", truth(parameter_or_none("bias").defined()));
   }
 
  private:
@@ -35,7 +35,7 @@ class RmsNorm final : public Module {
     set_parameter("weight", affine ? filled(shape, 1, made) : Tensor());
   }
   Tensor forward(TensorsView inputs) override {
-    return ops::rms_norm(only(*this, inputs), shape_, Module::parameter("weight"), eps_);
+    return ops::rms_norm(only(*this, inputs), shape_, parameter_or_none("weight"), eps_);
   }
   std::string extra_repr() const override {
     return cat_text(tuple_text(shape_), ", eps=", eps_ ? cat_text(*eps_) : std::string("None"),
@@ -58,8 +58,8 @@ class GroupNorm final : public Module {
     set_parameter("bias", affine ? filled(Dims{channels}, 0, made) : Tensor());
   }
   Tensor forward(TensorsView inputs) override {
-    return ops::group_norm(only(*this, inputs), groups_, Module::parameter("weight"),
-                           Module::parameter("bias"), eps_);
+    return ops::group_norm(only(*this, inputs), groups_, parameter_or_none("weight"),
+                           parameter_or_none("bias"), eps_);
   }
   std::string extra_repr() const override {
     return cat_text(groups_, ", ", channels_, ", eps=", eps_, ", affine=", truth(affine_),

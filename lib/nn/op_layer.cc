@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "nn/parts.h"
 
 namespace flambeau::nn {
 
@@ -21,6 +22,7 @@ class OpLayer final : public Module {
   Tensor forward(TensorsView inputs) override {
     check(inputs.size() == inputs_.size(), Code::invalid_argument, type, " takes ", listed(),
           "; got ", inputs.size(), inputs.size() == 1 ? " tensor" : " tensors");
+    for (size_t i = 0; i < inputs.size(); ++i) check_given(*this, inputs[i], inputs_[i]);
     return forward_(*this, inputs);
   }
   std::string extra_repr() const override { return extra_; }

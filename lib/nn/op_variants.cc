@@ -47,6 +47,8 @@ Ref<Module> softmin(int64_t dim) {
 }
 
 Ref<Module> rrelu(double lower, double upper) {
+  check(lower <= upper, Code::invalid_argument, "RReLU: lower (", lower,
+        ") must not be greater than upper (", upper, ")");
   const std::string shown = cat_text("lower=", python_text(lower), ", upper=", python_text(upper));
   return op_layer({"RReLU", shown, {"input"}}, [lower, upper](const Module& m, TensorsView x) {
     return ops::rrelu(x[0], lower, upper, m.training);

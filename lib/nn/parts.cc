@@ -52,8 +52,21 @@ Dims each_of(const std::string& layer, const char* what, DimsView v, size_t spat
 const Tensor& only(const Module& m, TensorsView inputs) {
   check(inputs.size() == 1, Code::invalid_argument, m.type, " takes one input, got ",
         inputs.size());
+  check_given(m, inputs[0], "input");
   return inputs[0];
 }
+
+void check_given(const Module& m, const Tensor& input, const char* name) {
+  check(input.defined(), Code::invalid_argument, m.type, ": ", name,
+        " is no tensor; only optional inputs can be left out");
+}
+
+void check_given(const Module& m, TensorsView inputs, std::initializer_list<const char*> needed) {
+  size_t i = 0;
+  for (const char* name : needed) check_given(m, at_or_none(inputs, i++), name);
+}
+
+Tensor at_or_none(TensorsView inputs, size_t i) { return i < inputs.size() ? inputs[i] : Tensor(); }
 
 std::string tuple_text(DimsView v) {
   std::string s = "(";

@@ -28,6 +28,11 @@ Dims each_of(const std::string& layer, const char* what, DimsView v, size_t spat
              int64_t fallback, int64_t least);
 
 const Tensor& only(const Module& m, TensorsView inputs);
+// The first inputs under these names, which are no optional ones: throws for one that is none.
+void check_given(const Module& m, TensorsView inputs, std::initializer_list<const char*> needed);
+void check_given(const Module& m, const Tensor& input, const char* name);
+// An optional input: undefined where a call leaves it out.
+Tensor at_or_none(TensorsView inputs, size_t i);
 
 inline const char* truth(bool b) { return b ? "True" : "False"; }
 std::string tuple_text(DimsView v);  // (3,) and (3, 3), as Python writes them

@@ -49,15 +49,16 @@ class Recurrent final : public Module {
     check(inputs.size() == 1 || inputs.size() == 1 + states, Code::invalid_argument, type,
           " takes an input and, if any, ", states, " initial state(s); got ", inputs.size(),
           " tensors");
+    check_given(*this, inputs, {"input"});
     const Tensor& x = inputs[0];
     check(x.dim() == 2 || x.dim() == 3, Code::shape, type, ": Expected input to be 2D or 3D, got ",
           x);
-    const bool given = inputs.size() > 1;
-    const Tensor h = given ? inputs[1] : start(x, o_.proj_size ? o_.proj_size : hidden_);
+    const Tensor h0 = at_or_none(inputs, 1), c0 = at_or_none(inputs, 2);
+    const Tensor h = h0 ? h0 : start(x, o_.proj_size ? o_.proj_size : hidden_);
     std::vector<Tensor> weights;
-    for (const auto& [name, weight] : parameters) weights.push_back(weight);
+    for (const auto& [name, unused] : parameters) weights.push_back(Module::parameter(name));
     if (lstm) {
-      const Tensor hx[] = {h, given ? inputs[2] : start(x, hidden_)};
+      const Tensor hx[] = {h, c0 ? c0 : start(x, hidden_)};
       return std::get<0>(ops::lstm(x, hx, weights, o_.bias, o_.num_layers, o_.dropout, training,
                                    o_.bidirectional, o_.batch_first));
     }
@@ -116,14 +117,17 @@ class RecurrentCell final : public Module {
     check(inputs.size() == 1 || inputs.size() == 1 + states, Code::invalid_argument, type,
           " takes an input and, if any, ", states, " initial state(s); got ", inputs.size(),
           " tensors");
+    check_given(*this, inputs, {"input"});
     const bool alone = inputs[0].dim() == 1;
     check(alone || inputs[0].dim() == 2, Code::shape, type, ": Expected input to be 1D or 2D, got ",
           inputs[0]);
     Tensors given;
-    for (const Tensor& t : inputs) given.push_back(alone ? ops::unsqueeze(t, 0) : t);
-    const Tensor& x = given[0];
-    while (given.size() < 1 + states) {
-      given.push_back(ops::zeros(Dims{x.size(0), hidden_}, x.dtype(), x.device()));
+    for (size_t i = 0; i <= states; ++i) {
+      const Tensor t = at_or_none(inputs, i);
+      const auto zeros = [&] {
+        return ops::zeros(Dims{given[0].size(0), hidden_}, given[0].dtype(), given[0].device());
+      };
+      given.push_back(!t ? zeros() : alone ? ops::unsqueeze(t, 0) : t);
     }
     const Tensor y = lstm ? step_lstm(given) : step(given);
     return alone ? ops::squeeze(y, Dims{lstm ? 1 : 0}) : y;
@@ -131,7 +135,7 @@ class RecurrentCell final : public Module {
 
   std::string extra_repr() const override {
     std::string s = cat_text(input_, ", ", hidden_);
-    if (!Module::parameter("bias_ih")) s += ", bias=False";
+    if (!parameter_or_none("bias_ih")) s += ", bias=False";
     if (row_.kind == RecurrentKind::rnn_relu) s += ", nonlinearity=relu";
     return s;
   }
@@ -142,12 +146,12 @@ class RecurrentCell final : public Module {
                       : row_.kind == RecurrentKind::rnn_tanh ? ops::rnn_tanh_cell
                                                              : ops::rnn_relu_cell;
     return cell(given[0], given[1], Module::parameter("weight_ih"), Module::parameter("weight_hh"),
-                Module::parameter("bias_ih"), Module::parameter("bias_hh"));
+                parameter_or_none("bias_ih"), parameter_or_none("bias_hh"));
   }
   Tensor step_lstm(TensorsView given) const {
     const auto [h, c] = ops::lstm_cell(given[0], given.subspan(1), Module::parameter("weight_ih"),
-                                       Module::parameter("weight_hh"), Module::parameter("bias_ih"),
-                                       Module::parameter("bias_hh"));
+                                       Module::parameter("weight_hh"), parameter_or_none("bias_ih"),
+                                       parameter_or_none("bias_hh"));
     const Tensor both[] = {h, c};
     return ops::stack(both, 0);
   }

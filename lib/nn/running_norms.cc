@@ -42,9 +42,9 @@ class BatchNorm final : public RunningNorm {
   Tensor forward(TensorsView inputs) override {
     if (training && o_.track_running_stats)
       ops::add_(buffer("num_batches_tracked"), wrapped_number(int64_t{1}));
-    return ops::batch_norm(only(*this, inputs), buffer("running_mean"), buffer("running_var"),
-                           Module::parameter("weight"), Module::parameter("bias"), of_input(),
-                           o_.momentum, o_.eps);
+    return ops::batch_norm(only(*this, inputs), buffer_or_none("running_mean"),
+                           buffer_or_none("running_var"), parameter_or_none("weight"),
+                           parameter_or_none("bias"), of_input(), o_.momentum, o_.eps);
   }
 };
 
@@ -55,9 +55,10 @@ class InstanceNorm final : public RunningNorm {
   Tensor forward(TensorsView inputs) override {
     const Tensor& x = only(*this, inputs);
     const bool alone = x.dim() == batched_ - 1;
-    const Tensor y = ops::instance_norm(alone ? ops::unsqueeze(x, 0) : x, buffer("running_mean"),
-                                        buffer("running_var"), Module::parameter("weight"),
-                                        Module::parameter("bias"), of_input(), o_.momentum, o_.eps);
+    const Tensor y =
+        ops::instance_norm(alone ? ops::unsqueeze(x, 0) : x, buffer_or_none("running_mean"),
+                           buffer_or_none("running_var"), parameter_or_none("weight"),
+                           parameter_or_none("bias"), of_input(), o_.momentum, o_.eps);
     return alone ? ops::squeeze(y, Dims{0}) : y;
   }
 

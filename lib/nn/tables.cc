@@ -54,9 +54,9 @@ class EmbeddingBag final : public Table {
     const size_t n = inputs.size();
     check(n >= 1 && n <= 3, Code::invalid_argument, type,
           " takes indices, and optionally offsets and weights of samples; got ", n, " tensors");
-    return ops::embedding_bag(inputs[0], Module::parameter("weight"), n > 1 ? inputs[1] : Tensor(),
-                              o_.mode, n > 2 ? inputs[2] : Tensor(), o_.include_last_offset,
-                              padding_idx_);
+    check_given(*this, inputs, {"input"});
+    return ops::embedding_bag(inputs[0], Module::parameter("weight"), at_or_none(inputs, 1),
+                              o_.mode, at_or_none(inputs, 2), o_.include_last_offset, padding_idx_);
   }
   std::string extra_repr() const override {
     const char* mode = o_.mode == FLAM_BAG_SUM ? "sum" : o_.mode == FLAM_BAG_MAX ? "max" : "mean";

@@ -10,8 +10,12 @@ namespace flambeau::nn {
 
 namespace {
 
-// The optional masks behind the operands: undefined where a call leaves them out.
-Tensor at_or_none(TensorsView inputs, size_t i) { return i < inputs.size() ? inputs[i] : Tensor(); }
+// Without what is absent at the end, so that a layer of the program's gets no more than there is.
+TensorsView given(TensorsView inputs) {
+  size_t n = inputs.size();
+  while (n > 0 && !inputs[n - 1]) --n;
+  return inputs.first(n);
+}
 
 void check_inputs(const Module& m, TensorsView inputs, size_t least, size_t most,
                   const char* what) {
@@ -39,14 +43,13 @@ class TransformerLayer : public Module {
     for (size_t i = 1; i <= blocks; ++i) set_child(cat_text("dropout", i), dropout(o.dropout));
   }
 
-  Tensor run(const char* child, const Tensor& x) { return (*children.find(child))->call(x); }
+  Tensor run(const char* child, const Tensor& x) { return Module::child(child)->call(x); }
   // A residual around `part`, with a norm before or after.
   template <class F> Tensor block(const char* norm, const Tensor& x, F part) {
     return o_.norm_first ? ops::add(x, part(run(norm, x))) : run(norm, ops::add(x, part(x)));
   }
   Tensor attend(const char* attention, const char* dropout, TensorsView operands) {
-    const size_t given = operands.back() ? operands.size() : operands.size() - 1;
-    return run(dropout, (*children.find(attention))->call(operands.first(given)));
+    return run(dropout, Module::child(attention)->call(given(operands)));
   }
   Tensor feed(const char* last, const Tensor& x) {
     const Tensor wide = run("linear1", x);
@@ -65,6 +68,7 @@ class EncoderLayer final : public TransformerLayer {
 
   Tensor forward(TensorsView inputs) override {
     check_inputs(*this, inputs, 1, 2, "an input and optionally a mask");
+    check_given(*this, inputs, {"src"});
     const Tensor mask = at_or_none(inputs, 1);
     const Tensor y = block("norm1", inputs[0], [&](const Tensor& x) {
       const Tensor operands[] = {x, mask};
@@ -81,6 +85,7 @@ class DecoderLayer final : public TransformerLayer {
 
   Tensor forward(TensorsView inputs) override {
     check_inputs(*this, inputs, 2, 4, "an input, a memory, and optionally a mask of each");
+    check_given(*this, inputs, {"tgt", "memory"});
     const Tensor &memory = inputs[1], own = at_or_none(inputs, 2), across = at_or_none(inputs, 3);
     const Tensor y = block("norm1", inputs[0], [&](const Tensor& x) {
       const Tensor operands[] = {x, own};
@@ -100,10 +105,11 @@ class Stack final : public Module {
   // The first operand goes through the layers; what else there is, all of them get.
   Tensor forward(TensorsView inputs) override {
     check_inputs(*this, inputs, 1, 4, "what its layers take");
-    Tensors operands(inputs);
-    const Ref<Module> layers = *children.find("layers");
+    check_given(*this, inputs, {"input"});
+    Tensors operands(given(inputs));
+    const Ref<Module> layers = child("layers");
     for (size_t i = 0; i < layers->children.size(); ++i) {
-      operands[0] = layers->children[i].second->call(operands);
+      operands[0] = layers->child(layers->children[i].first)->call(operands);
     }
     const Ref<Module>* norm = children.find("norm");
     return norm && *norm ? (*norm)->call(operands[0]) : operands[0];
@@ -145,12 +151,11 @@ class Transformer final : public Module {
   Tensor forward(TensorsView inputs) override {
     check_inputs(*this, inputs, 2, 5,
                  "a source, a target, and optionally masks of both and of the memory");
-    const size_t own = inputs.size() > 2 ? 2 : 1;
+    check_given(*this, inputs, {"src", "tgt"});
     const Tensor encoded[] = {inputs[0], at_or_none(inputs, 2)};
-    const Tensor memory = (*children.find("encoder"))->call(TensorsView(encoded, own));
+    const Tensor memory = child("encoder")->call(given(encoded));
     const Tensor operands[] = {inputs[1], memory, at_or_none(inputs, 3), at_or_none(inputs, 4)};
-    const size_t given = inputs.size() > 3 ? inputs.size() - 1 : 2;
-    return (*children.find("decoder"))->call(TensorsView(operands, given));
+    return child("decoder")->call(given(operands));
   }
 };
 

@@ -270,7 +270,7 @@ static void test_operations_as_modules(void) {
   y = flam_module_call(drop, x);
   CHECK(equals(y, 1, -2));
   entropy.reduction = FLAM_REDUCTION_SUM;
-  loss = flam_nn_cross_entropy(weight, &entropy);
+  loss = flam_nn_cross_entropy_loss(weight, &entropy);
   state = flam_module_state_dict(loss);
   CHECK(flam_state_size(state) == 1 && strcmp(flam_state_name(state, 0), "weight") == 0);
   CHECK(strcmp(flam_module_format(loss), "CrossEntropyLoss()") == 0);
@@ -282,9 +282,61 @@ static void test_operations_as_modules(void) {
   y = flam_cross_entropy(x, pair[1], weight, &entropy);
   CHECK(flam_tensor_item_f64(y, &wanted) == FLAM_OK && found == wanted);
   entropy.label_smoothing = 2;
-  CHECK(flam_nn_cross_entropy(weight, &entropy) == NULL);
+  CHECK(flam_nn_cross_entropy_loss(weight, &entropy) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "label_smoothing must be in [0, 1], got 2");
   CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
+static flam_module *transformer(void) {
+  flam_nn_transformer_options options = FLAM_NN_TRANSFORMER_OPTIONS_INIT;
+  flam_module *net;
+  options.dtype = FLAM_F64;
+  net = flam_nn_transformer(4, 1, &options);
+  CHECK(flam_module_train(net, 0) == FLAM_OK);
+  return net;
+}
+
+/* A causal mask of the target, with none of the source. */
+static void test_optional_inputs_are_left_out_by_place(void) {
+  const flam_scope frame = flam_frame_push();
+  const int64_t shape[2] = {2, 4}, square[2] = {2, 2};
+  const double open[4] = {0, 0, 0, 0}, causal[4] = {0, -100, 0, 0};
+  const double words[8] = {1, 2, -1, 3, 4, -2, 0, 1};
+  flam_module *net = transformer();
+  flam_tensor *x = flam_tensor_from_data(words, shape, 2, FLAM_F64, NULL);
+  flam_tensor *mask = flam_tensor_from_data(causal, square, 2, FLAM_F64, NULL);
+  flam_tensor *inputs[4], *found, *wanted, *seen;
+  flam_bool close = 0;
+  inputs[0] = inputs[1] = x;
+  inputs[2] = NULL;
+  inputs[3] = mask;
+  found = flam_module_forward(net, inputs, 4);
+  inputs[2] = flam_tensor_from_data(open, square, 2, FLAM_F64, NULL);
+  wanted = flam_module_forward(net, inputs, 4);
+  CHECK(flam_allclose(found, wanted, &close, NULL) == FLAM_OK && close);
+  seen = flam_module_forward(net, inputs, 2);
+  CHECK(flam_allclose(found, seen, &close, NULL) == FLAM_OK && !close);
+  inputs[1] = NULL;
+  CHECK(flam_module_forward(net, inputs, 4) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "Transformer: tgt is no tensor");
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
+/* Refused where the layer is made, not where it first runs. */
+static void test_layers_refuse_options_out_of_range(void) {
+  const int64_t sides[1] = {1};
+  flam_nn_pad_options pad = FLAM_NN_PAD_OPTIONS_INIT;
+  flam_nn_embedding_bag_options bag = FLAM_NN_EMBEDDING_BAG_OPTIONS_INIT;
+  flam_nn_rrelu_options slopes = FLAM_NN_RRELU_OPTIONS_INIT;
+  pad.mode = 99;
+  CHECK(flam_nn_pad(2, sides, 1, &pad) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_padding");
+  bag.mode = 99;
+  CHECK(flam_nn_embedding_bag(3, 2, &bag) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_bag");
+  slopes.lower = 0.5;
+  CHECK(flam_nn_rrelu(&slopes) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "RReLU: lower (0.5) must not be greater than upper");
 }
 
 int main(void) {
@@ -293,6 +345,8 @@ int main(void) {
   test_names_and_paths();
   test_errors_name_the_module();
   test_operations_as_modules();
+  test_optional_inputs_are_left_out_by_place();
+  test_layers_refuse_options_out_of_range();
   test_state_dicts();
   test_modes_and_gradients();
   test_a_forward_in_c();

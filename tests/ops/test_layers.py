@@ -124,11 +124,14 @@ def test_an_error_names_the_module(name, device):
     with pytest.raises(RuntimeError) as caught:
         api.module_forward(module, [*taken, taken[0]])
     assert f'"0.0" ({kind})' in str(caught.value) and f"{kind} takes" in str(caught.value)
-    strange = flambeau.zeros(2, 3, 2, dtype=flambeau.bool, device=device)
-    try:
-        api.module_forward(module, [strange] * len(taken))
-    except RuntimeError as e:
-        assert f'"0.0" ({kind})' in str(e)
+    with pytest.raises(ValueError, match=f"{kind}: \\w+ is no tensor"):
+        api.module_forward(module, [*taken[:-1], None])
+    if not ROWS[layer["layer_of"].removeprefix("flam_")].bad.get("bool"):
+        return
+    strange = [t.to(flambeau.bool) if t.is_floating_point() else t for t in taken]
+    with pytest.raises(RuntimeError) as caught:
+        api.module_forward(module, strange)
+    assert f'"0.0" ({kind})' in str(caught.value)
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -142,6 +145,22 @@ def test_a_module_moves_with_what_it_holds(name, device):
         y = api.module_forward(module, [t.to(device) for t in taken])
         assert y.device == flambeau.zeros(1, device=device).device, case.what
         break
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_what_a_module_holds_may_be_none(name, device):
+    """A buffer that a program sets to none is an operand that the operation is not given."""
+    for _, module, taken, held in some(LAYERS[name], device):
+        for buffer in held:
+            api.module_set_buffer(module, buffer, None)
+        if not held:
+            continue
+        try:
+            y = api.module_forward(module, taken)
+        except ValueError as e:
+            assert shown(LAYERS[name]).split("(")[0] in str(e)
+        else:
+            assert np.isfinite(binding.array(y)).all()
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -159,5 +178,5 @@ def test_options_out_of_their_range_are_refused_at_once(name):
 
 
 def test_there_are_layers_of_every_family():
-    assert {"flam_nn_relu", "flam_nn_max_pool2d", "flam_nn_cross_entropy"} < LAYERS.keys()
+    assert {"flam_nn_relu", "flam_nn_max_pool2d", "flam_nn_cross_entropy_loss"} < LAYERS.keys()
     assert len(LAYERS) > 70

@@ -65,6 +65,11 @@ LAYERS = {
         ("EmbeddingBag", 5, 3, dict(mode="sum", padding_idx=2)),
         ["indices"],
     ),
+    "embedding_bag, factors": (
+        ("embedding_bag", 5, 3, dict(mode="sum")),
+        ("EmbeddingBag", 5, 3, dict(mode="sum")),
+        ["indices", None, (2, 3)],
+    ),
     "rnn": (
         ("recurrent", "rnn_relu", 4, 6, dict(batch_first=True)),
         ("RNN", 4, 6, dict(nonlinearity="relu", batch_first=True)),
@@ -75,10 +80,11 @@ LAYERS = {
         ("LSTM", 9, 6, dict(num_layers=2, bidirectional=True, proj_size=3)),
         [SEQ],
     ),
-    "gru": (("recurrent", "gru", 9, 6), ("GRU", 9, 6), [SEQ]),
+    "gru": (("recurrent", "gru", 9, 6), ("GRU", 9, 6), [SEQ, None]),
     "rnn_cell": (("recurrent_cell", "rnn_relu", 4, 6), ("RNNCell", 4, 6, True, "relu"), [(2, 4)]),
     "lstm_cell": (("recurrent_cell", "lstm", 4, 6), ("LSTMCell", 4, 6), [(2, 4)]),
     "lstm_cell, one": (("recurrent_cell", "lstm", 4, 6), ("LSTMCell", 4, 6), [(4,)]),
+    "gru_cell, no state": (("recurrent_cell", "gru", 4, 6), ("GRUCell", 4, 6), [(4,), None]),
     "gru_cell": (
         ("recurrent_cell", "gru", 4, 6, dict(bias=False)),
         ("GRUCell", 4, 6, False),
@@ -104,6 +110,21 @@ LAYERS = {
         ("Transformer", 6, 2, dict(WIDE, num_encoder_layers=2, num_decoder_layers=1)),
         [(4, 2, 6), (3, 2, 6), (4, 4)],
     ),
+    "transformer, a mask of the target": (
+        ("transformer", 6, 2, dict(WIDE, num_encoder_layers=1, num_decoder_layers=2)),
+        ("Transformer", 6, 2, dict(WIDE, num_encoder_layers=1, num_decoder_layers=2)),
+        [(4, 2, 6), (3, 2, 6), None, (3, 3)],
+    ),
+    "decoder, a mask of the memory": (
+        ("transformer_decoder", 6, 2, 2, WIDE),
+        ("TransformerDecoder", "TransformerDecoderLayer", 2),
+        [(4, 2, 6), (3, 2, 6), None, (4, 3)],
+    ),
+    "encoder": (
+        ("transformer_encoder", 6, 2, 2, WIDE),
+        ("TransformerEncoder", "TransformerEncoderLayer", 2),
+        [(4, 2, 6), None],
+    ),
     "flatten": (("flatten", dict(end_dim=2)), ("Flatten", 1, 2), [IMG]),
     "unflatten": (("unflatten", 1, [2, 2]), ("Unflatten", 1, (2, 2)), [IMG]),
     "identity": (("identity",), ("Identity",), [SEQ]),
@@ -115,6 +136,7 @@ LAYERS = {
     "reflection_pad": (("pad", 2, [1], dict(mode="reflect")), ("ReflectionPad2d", 1), [IMG]),
     "replication_pad": (("pad", 3, [1], dict(mode="replicate")), ("ReplicationPad3d", 1), [VOL]),
     "lrn": (("local_response_norm", 2), ("LocalResponseNorm", 2), [IMG]),
+    "rrelu": (("rrelu", dict(upper=0.5)), ("RReLU", dict(upper=0.5)), [SEQ]),
     "gelu": (("gelu", "tanh"), ("GELU", "tanh"), [SEQ]),
     "elu": (("elu", 0.5), ("ELU", 0.5), [SEQ]),
     "hardshrink": (("hardshrink",), ("Hardshrink",), [SEQ]),
@@ -129,17 +151,18 @@ LAYERS = {
         [IMG],
     ),
     "pixel_shuffle": (("pixel_shuffle", 2), ("PixelShuffle", 2), [IMG]),
-    "unfold": (("im2col", [2, 3]), ("Unfold", (2, 3)), [IMG]),
+    "unfold": (("unfold", [2, 3]), ("Unfold", (2, 3)), [IMG]),
     "upsample": (
-        ("interpolate", dict(scale_factor=[2.0], mode="bilinear")),
+        ("upsample", dict(scale_factor=[2.0], mode="bilinear")),
         ("Upsample", dict(scale_factor=2, mode="bilinear")),
         [IMG],
     ),
-    "upsample to a size": (("interpolate", dict(size=[3, 4])), ("Upsample", (3, 4)), [IMG]),
+    "upsample to a size": (("upsample", dict(size=[3, 4])), ("Upsample", (3, 4)), [IMG]),
     "mse_loss": (("mse_loss", "sum"), ("MSELoss", dict(reduction="sum")), [SEQ, SEQ]),
     "cosine_similarity": (("cosine_similarity",), ("CosineSimilarity",), [(3, 5), (3, 5)]),
 }
-UNSAID = {"transformer", "encoder_layer", "decoder_layer"}  # activations are no options that print
+# Activations are no options that print.
+UNSAID = {name for name in LAYERS if name.startswith(("transformer", "encoder", "decoder"))}
 
 
 def _split(spec):
@@ -155,15 +178,21 @@ def engine(spec):
 
 def package(torch, spec):
     name, arguments, options = _split(spec)
+    if name in ("TransformerEncoder", "TransformerDecoder"):
+        layer = getattr(torch.nn, arguments[0])(6, 2, **WIDE)
+        return getattr(torch.nn, name)(layer, *arguments[1:])
     return getattr(torch.nn, name)(*arguments, **options)
 
 
 def inputs(torch, shapes, device):
     torch.manual_seed(3)
     return [
-        torch.tensor([[1, 4, 2], [0, 3, 1]], device=device)
-        if shape == "indices"
-        else torch.randn(shape, device=device)
+        shape
+        and (
+            torch.tensor([[1, 4, 2], [0, 3, 1]], device=device)
+            if shape == "indices"
+            else torch.randn(shape, device=device)
+        )
         for shape in shapes
     ]
 

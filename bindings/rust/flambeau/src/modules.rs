@@ -5,7 +5,7 @@ use std::{mem::size_of, os::raw::c_void, sync::Arc};
 pub use crate::gen::Layer;
 use crate::{
     access::{reading, writing, Access},
-    call::{c_text, made, pointers, Borrow},
+    call::{c_text, made, optional_pointers, pointers, Borrow},
     callback::{borrowed_list, drop_user, guarded, into_user},
     sys, Error, Result, Status, Tensor,
 };
@@ -169,6 +169,18 @@ impl Layer {
         let inputs = pointers(inputs);
         let _access = self.forward_access();
         // SAFETY: live handles, and as many as said.
+        unsafe { made(sys::flam_module_forward(self.raw(), inputs.as_ptr(), inputs.len())) }
+    }
+
+    /// As [`Layer::forward_all`], with `None` for optional inputs, as masks, that are not given.
+    ///
+    /// # Errors
+    ///
+    /// Those of its operations; invalid argument for `None` where a layer needs an input.
+    pub fn forward_given(&self, inputs: &[Option<&Tensor>]) -> Result<Tensor> {
+        let inputs = optional_pointers(inputs);
+        let _access = self.forward_access();
+        // SAFETY: live handles or NULL, and as many as said.
         unsafe { made(sys::flam_module_forward(self.raw(), inputs.as_ptr(), inputs.len())) }
     }
 

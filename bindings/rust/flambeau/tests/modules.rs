@@ -9,7 +9,7 @@ use flambeau::{
     load, manual_seed, nn,
     nn::ModuleToOptions,
     optim::{AdamOptions, Optimizer, Scheduler, SgdOptions},
-    options::{CrossEntropyOptions, MaxPoolOptions},
+    options::{CloseOptions, CrossEntropyOptions, MaxPoolOptions},
     randn, save, zeros, Dtype, Error, Result, State, Status, Tensor,
 };
 
@@ -223,10 +223,24 @@ fn a_forwards_own_error_comes_back() {
 }
 
 #[test]
+fn optional_inputs_are_left_out_by_place() {
+    let mut net = nn::Layer::transformer(4, 2).unwrap();
+    net.train_with(false).unwrap();
+    let (x, open) = (randn(&[3, 1, 4]).unwrap(), zeros(&[3, 3]).unwrap());
+    let mask = Tensor::from([[0.0f32, 9.0, 9.0], [0.0, 0.0, 9.0], [0.0, 0.0, 0.0]]);
+    let found = net.forward_given(&[Some(&x), Some(&x), None, Some(&mask)]).unwrap();
+    let wanted = net.forward_all(&[&x, &x, &open, &mask]).unwrap();
+    let near = CloseOptions::default().atol(1e-5);
+    assert!(found.allclose_with(&wanted, near).unwrap());
+    let error = net.forward_given(&[Some(&x), None]).unwrap_err();
+    assert!(error.message().contains("Transformer: tgt is no tensor"), "{}", error);
+}
+
+#[test]
 fn operations_are_layers() {
     let weight = Tensor::from([1.0f32, 3.0]);
     let options = CrossEntropyOptions::default().label_smoothing(0.1);
-    let loss = nn::Layer::cross_entropy_with(Some(&weight), options.clone()).unwrap();
+    let loss = nn::Layer::cross_entropy_loss_with(Some(&weight), options.clone()).unwrap();
     assert_eq!(names(&loss.state_dict().unwrap()), ["weight"]);
     let (x, target) = (randn(&[4, 2]).unwrap(), Tensor::from([0i64, 1, 1, 0]));
     let wanted = x.cross_entropy_with(&target, Some(&weight), options).unwrap();
