@@ -70,6 +70,19 @@ differs(
 )
 
 differs(
+    "segment_reduce",
+    "only PyTorch raises",
+    "Expected reduction dim to be specified",
+    "PyTorch looks for the least length where there are none",
+)
+differs(
+    "segment_reduce",
+    "only flambeau raises",
+    "offsets must lie from 0 to",
+    "PyTorch reads behind the data",
+)
+
+differs(
     "(floor_divide) (histogram) (histogramdd) (unique) (unique_consecutive)",
     "only PyTorch raises",
     "derivative for .* is not implemented",
