@@ -2,6 +2,7 @@
 // without memory: then a record made at start stands in.
 
 #include <new>
+#include <stdexcept>
 
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
@@ -80,6 +81,11 @@ struct Payload {
   void (*drop)(void*);
 };
 
+flam_status record_out_of_memory(const char* function) {
+  return keep_first(make_record(Code::out_of_host_memory,
+                                placed(cat_text("out of host memory in ", function)), true));
+}
+
 flam_status record(const char* function) {
   try {
     throw;
@@ -91,8 +97,9 @@ flam_status record(const char* function) {
     payload.move_to(*e);
     return keep_first(e);
   } catch (const std::bad_alloc&) {
-    return keep_first(make_record(Code::out_of_host_memory,
-                                  placed(cat_text("out of host memory in ", function)), true));
+    return record_out_of_memory(function);
+  } catch (const std::length_error&) {  // more than any memory could hold
+    return record_out_of_memory(function);
   } catch (const std::exception& other) {
     return keep_first(
         make_record(Code::internal, cat_text(function, ": internal error: ", other.what()), true));

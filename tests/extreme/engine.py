@@ -154,8 +154,9 @@ class Engine:
         return self.shared[spec]
 
     def renewed(self, s: Slot, value: Value) -> Value:
-        """The same again where a call may change or release it."""
-        if s.family == "tensor" and (not s.const or s.consumes) and value.keep:
+        """The same again where a call may change or release it, of those made by `tensor`."""
+        made = isinstance(value.keep, tuple) and isinstance(value.keep[0], str)
+        if s.family == "tensor" and (not s.const or s.consumes) and made:
             return self.tensor(*value.keep)
         return value
 
