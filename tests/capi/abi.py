@@ -51,7 +51,9 @@ def hollow(api, include: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     lines = ["#include <flambeau/flambeau.h>", *declarations(api)]
     source.write_text("\n".join(lines) + "\n")
     options = ["-std=c99", "-g", "-w", "-shared", "-fPIC", f"-Wl,-soname,{library.name}"]
-    subprocess.run(["cc", *options, f"-I{include}", "-o", library, source], check=True)
+    # From its folder, whose name would else be stored.
+    command = ["cc", *options, f"-I{include}", "-o", library, source.name]
+    subprocess.run(command, cwd=folder, check=True)
     return library
 
 
