@@ -153,6 +153,8 @@ def test_an_interrupt_leaves_no_trace(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A background job's children begin with the signal ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while "epoch   1/" not in process.stdout.readline():
         pass

@@ -123,6 +123,13 @@ class Engine:
         if b"the device is lost" in (self.run("flam_error_message") or b""):
             raise DeviceLost
 
+    def check_alive(self) -> None:
+        """A call may have cost the device without saying so: no later one would work."""
+        self.run("flam_error_clear")
+        if self.run("flam_device_synchronize", ctypes.c_int32(self.device)):
+            self.check_device()
+            self.run("flam_error_clear")
+
     # ---- tensors -------------------------------------------------------------------------------
 
     def tensor(self, dtype: str, shape: tuple, fill: str = "plain", grad: bool = False) -> Value:

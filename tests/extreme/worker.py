@@ -177,6 +177,7 @@ class Worker:
                     arguments = self.fresh(f, base, first) | self.placed(f, replaced)
                     self.call(f, arguments, number)
         self.say(function=f.name, calls=number, done=True)
+        self.engine.check_alive()
 
 
 def main() -> None:

@@ -26,6 +26,11 @@ class Maker:
     def i64(self, *shape: int) -> Value:
         return self.engine.tensor("FLAM_I64", shape)
 
+    def on_host(self, *shape: int) -> Value:
+        place = ctypes.c_int32()
+        self.engine.run("flam_device_parse", b"cpu", ctypes.byref(place))
+        return self.made("to", input=self.f32(*shape), device=Value("cpu", (place,)))
+
     def number(self, value, kind=ctypes.c_int64) -> Value:
         return values.number(kind, value)
 
@@ -88,8 +93,13 @@ class Maker:
         self.engine.run("flam_neg", ctypes.c_void_p())
         return self.made("error_take")
 
+    def profiling(self) -> None:
+        """Goes on where a call before has left it running."""
+        if not self.engine.run("flam_profiler_is_running"):
+            self.engine.call("flam_profiler_start")
+
     def profile(self) -> Value:
-        self.engine.call("flam_profiler_start")
+        self.profiling()
         self.made("neg", input=self.f32(4))
         return self.made("profiler_stop")
 
@@ -177,7 +187,7 @@ def pending(m: Maker) -> dict[str, Value]:
 
 
 def profiling(m: Maker) -> dict[str, Value]:
-    m.engine.call("flam_profiler_start")
+    m.profiling()
     return {}
 
 
@@ -335,6 +345,8 @@ CALLS = {
     "scheduler_load_state_dict": rescheduled,
     "scheduler_step_metric": lambda m: {"scheduler": m.schedule("reduce_lr_on_plateau")},
     "segment_reduce": lambda m: {"data": m.f32(4, 4), "lengths": m.ones(4)},
+    "tensor_host_data": lambda m: {"tensor": m.on_host(4)},
+    "tensor_pin_memory": lambda m: {"tensor": m.on_host(4)},
     "state_get": lambda m: {"state": m.state(), "name": m.text("weight")},
     "state_tensor": lambda m: {"state": m.state(), "index": m.number(0)},
     "tensor_base": lambda m: {"tensor": m.made("unsqueeze", input=m.f32(4), dim=m.number(0))},

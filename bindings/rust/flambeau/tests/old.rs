@@ -21,5 +21,5 @@ fn a_library_of_another_version_is_named_with_both_versions() {
     std::env::set_var("FLAMBEAU_LIBRARY", &library);
     let error = open_library().unwrap_err();
     assert_eq!(error.status(), Status::AbiVersion);
-    assert!(error.message().contains("version 7.3.1; this program needs 0.1"), "{}", error);
+    assert!(error.message().contains("version 7.3.1; this program needs 0.2"), "{}", error);
 }
