@@ -13,14 +13,10 @@ inline constexpr int64_t kFoldGrain = 32768;  // terms that are worth a thread
 // term, length).
 template <class F>
 FLAM_FN void each_run(const FoldArgs& a, int64_t begin, int64_t end, const F& f) {
-  if (a.reduced == 0) {
-    if (begin < end) f(int64_t{0}, begin, end - begin);
-    return;
-  }
   const int last = a.reduced - 1;
-  const int64_t inner = a.reduced_size[last];
+  const int64_t inner = last > 0 ? a.reduced_size[last] : 0;
   while (begin < end) {
-    const int64_t left = last ? inner - begin % inner : end - begin;
+    const int64_t left = inner ? inner - begin % inner : end - begin;
     const int64_t n = left < end - begin ? left : end - begin;
     f(fold_offset(a, begin), begin, n);
     begin += n;
