@@ -1,6 +1,7 @@
 """Files: round trips, what is refused, and files of the real PyTorch where there is one."""
 
 import collections
+import copy
 import io
 import os
 import pickle
@@ -58,6 +59,110 @@ def test_dtypes(torch, dtype):
     t = torch.tensor([0, 1, 1]).to(getattr(torch, dtype))
     found = round_trip(torch, t)
     assert found.dtype is t.dtype and found.tolist() == t.tolist()
+
+
+class Tagged:
+    """A subclass of Tensor is made of it where torch is there."""
+
+
+def kinds(torch):
+    """A value of every kind that a program may save."""
+    generator = torch.Generator().manual_seed(3)
+    packed = torch.nn.utils.rnn.pack_sequence([torch.ones(2)])
+    lazy = torch.nn.LazyLinear(2)
+    parameter = torch.nn.Parameter(torch.ones(2), requires_grad=False)
+    plain = torch.arange(3)
+    plain.tag = parameter.tag = {"a": 1}
+    return [
+        *(torch.float32, torch.bool, torch.Size([1, 2]), torch.device("cpu"), torch.strided),
+        *(torch.channels_last, torch.nn.Linear, torch.optim.Adam, torch.Tensor, torch.FloatStorage),
+        *(torch.distributions.Normal, torch.tanh, type(None), int, len),
+        *(plain, parameter, torch.ones(2, requires_grad=True), torch.ones(2, 3).t(), lazy.weight),
+        *(torch.nn.Buffer(torch.ones(1)), plain.storage(), plain.untyped_storage()),
+        *(generator, packed, torch.nn.Linear(2, 1), lazy, torch.optim.SGD([parameter], 0.1)),
+        *(torch.distributions.Normal(0.0, 1.0), None, ..., {1}, frozenset(), 2**70, 1j, b"x"),
+    ]
+
+
+def same(torch, a, b):
+    if isinstance(a, torch.Tensor) and not torch.nn.parameter.is_lazy(a):
+        alike = a.tolist() == b.tolist() and a.stride() == b.stride() and a.dtype is b.dtype
+        return alike and a.requires_grad == b.requires_grad and a.__dict__ == b.__dict__
+    if hasattr(a, "untyped") or isinstance(a, torch.UntypedStorage):
+        return a.tolist() == b.tolist()
+    known = isinstance(a, (type, torch.dtype, torch.Size, torch.device, set, int, bytes))
+    return a == b if known or callable(a) and not isinstance(a, torch.nn.Module) else True
+
+
+@pytest.mark.parametrize("place", range(40))
+def test_equal_values_may_stand_twice(torch, place):
+    """The value itself, an equal one made anew, and one inside of others: read as they were."""
+    if place >= len(kinds(torch)):
+        return
+    first, second = kinds(torch)[place], kinds(torch)[place]
+    found = round_trip(torch, [first, first, {"in": (second, first)}], weights_only=False)
+    assert found[0] is found[1] is found[2]["in"][1] or isinstance(first, int)
+    assert type(found[0]) in (type(first), torch.Tensor, torch.TypedStorage)
+    for value in found[0], found[2]["in"][0]:
+        assert same(torch, first, value)
+
+
+def test_subclasses_and_their_attributes_come_back(torch):
+    global Tagged
+
+    class Tagged(torch.Tensor):  # where a file finds it again
+        pass
+
+    Tagged.__qualname__ = "Tagged"
+    mine = torch.ones(2).as_subclass(Tagged)
+    mine.tag = [1]
+    found = round_trip(torch, mine, weights_only=False)
+    assert type(found) is Tagged and found.tag == [1]
+    with pytest.raises(pickle.UnpicklingError, match="Tagged"):
+        round_trip(torch, mine)
+    with torch.serialization.safe_globals([Tagged]):
+        assert type(round_trip(torch, mine)) is Tagged
+
+
+def test_a_module_may_return_its_dictionary(torch):
+    global Whole
+
+    class Whole(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(2, 1)
+
+        def __getstate__(self):
+            return self.__dict__
+
+    Whole.__qualname__ = "Whole"
+    module = Whole()
+    for copied in (
+        round_trip(torch, module, weights_only=False),
+        pickle.loads(pickle.dumps(module)),
+        copy.deepcopy(module),
+    ):
+        copied.more = torch.nn.Linear(1, 1)
+        assert copied.inner.weight.tolist() == module.inner.weight.tolist()
+        assert not hasattr(module, "more")
+
+
+def test_storages_share_their_memory_with_tensors(torch):
+    base = torch.arange(4.0)
+    found = round_trip(torch, [base[1:], base.storage(), base.untyped_storage()])
+    found[1][1] = 9
+    assert found[0].tolist() == [9, 2, 3] and found[2].dtype is torch.uint8
+    moved = round_trip(torch, base, map_location=lambda storage, place: storage.double().float())
+    assert moved.tolist() == base.tolist()
+
+
+def test_what_load_refuses(torch, tmp_path):
+    with pytest.raises(EOFError):
+        torch.load(io.BytesIO(b""))
+    with pytest.raises(RuntimeError, match="explicit pickle_module"):
+        torch.load(io.BytesIO(b"1"), pickle_module=pickle, weights_only=True)
+    with pytest.raises(ValueError, match="mmap=True"):
+        round_trip(torch, [1], mmap=True)
 
 
 def test_a_file_cannot_run_code(torch, tmp_path):

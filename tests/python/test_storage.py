@@ -1,5 +1,8 @@
 """Storages, tensors over memory and files of others: `asarray`, `from_file`, `TypedStorage`."""
 
+import copy
+import pickle
+
 import flambeau as torch
 import numpy as np
 import pytest
@@ -61,6 +64,58 @@ def test_storages_of_their_own():
     assert part.storage().tolist() == [1, 2]
     assert part.untyped_storage().tolist() == [0, 0, 128, 63, 0, 0, 0, 64]
     assert torch.is_storage(part.storage()) and torch.is_storage(torch.UntypedStorage())
+
+
+STORAGES = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
+
+
+@pytest.mark.parametrize("name", [*STORAGES, "Untyped"])
+def test_storages_are_lists_of_one_type(name, tmp_path):
+    kind = getattr(torch, name + "Storage")
+    own = kind([1, 0, 1, 1])
+    assert isinstance(own, kind) and isinstance(own, torch.UntypedStorage)
+    assert own.tolist() == list(own) == [1, 0, 1, 1] and len(own) == own.size() == 4
+    own[1], own[-1] = 1, 0
+    assert [own[0], own[1], own[-1]] == [1, 1, 0] and not own.is_cuda
+    own[1:3] = 0
+    assert own.tolist() == [1, 0, 0, 0] and own.nbytes() == 4 * own.element_size()
+    for index in 4, -5:
+        with pytest.raises(IndexError, match=f"index {index} out of range for storage of size 4"):
+            own[index]
+    for copied in own.clone(), copy.copy(own), copy.deepcopy(own), pickle.loads(pickle.dumps(own)):
+        copied.fill_(1)
+        assert own.tolist() == [1, 0, 0, 0] and copied.tolist() == [1] * 4
+        assert own.copy_(copied).tolist() == [1] * 4 and own[0] == 1
+        own.copy_(kind([1, 0, 0, 0]))
+    assert len(own.new()) == 0 and own.cpu() is own and own.type().endswith(name + "Storage")
+    for other in STORAGES:
+        converted = getattr(own, other.lower())()
+        assert isinstance(converted, getattr(torch, other + "Storage"))
+        assert converted.tolist() == own.tolist()
+    other = own._tensor
+    own.resize_(6)
+    assert len(own) == 6 and own.tolist()[:4] == [1, 0, 0, 0]
+    own[0] = 0
+    assert other[0] == 0  # the tensor's memory grew with it
+    with pytest.raises(NotImplementedError, match="does not shrink"):
+        own.resize_(2)
+    path = str(tmp_path / "values")
+    shared = kind.from_file(path, True, 3)
+    shared[2] = 1
+    assert kind.from_file(path, False, 3).tolist() == [0, 0, 1]
+
+
+def test_a_part_of_the_bytes_shares_them():
+    values = torch.arange(4, dtype=torch.uint8)
+    part = values.untyped_storage()[1:3]
+    part[0] = 9
+    assert values.tolist() == [0, 9, 2, 3] and len(part) == 2 and part[:1].tolist() == [9]
+    del values
+    assert part.tolist() == [9, 2]
+    with pytest.raises(RuntimeError, match="only a step of 1 is supported"):
+        part[::2]
+    with pytest.raises(RuntimeError, match="slices are only supported in UntypedStorage"):
+        torch.ones(3).storage()[1:]
 
 
 def test_names_of_types():

@@ -4,6 +4,7 @@ import mmap
 import os
 
 from ._call import _fast, ffi
+from ._deprecated.tensor_types import DTYPE_NAMES
 from ._errors import UnsupportedError
 from ._factory import from_memory, frombuffer, tensor
 from ._gen import api, ops
@@ -24,10 +25,18 @@ def _holder(value, dtype, device):
 class UntypedStorage:
     """The bytes behind a tensor; of a number, so many new ones, or of a sequence, those."""
 
-    __slots__ = ("_tensor",)
+    __slots__ = ("_tensor", "filename", "__weakref__")
+    is_sparse = is_sparse_csr = is_hpu = False
 
     def __init__(self, tensor=0, *, device=None):
-        self._tensor = _holder(tensor, NAMES["uint8"], device)
+        self._tensor, self.filename = _holder(tensor, NAMES["uint8"], device), None
+
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """A file's bytes; `shared` as in `torch.from_file`."""
+        made = cls(from_file(filename, shared, nbytes, dtype=NAMES["uint8"]))
+        made.filename = filename if shared else None
+        return made
 
     def data_ptr(self):
         return int(ffi.cast("intptr_t", _fast.flam_tensor_storage_data(self._tensor._h)))
@@ -36,19 +45,93 @@ class UntypedStorage:
         return _fast.flam_tensor_storage_nbytes(self._tensor._h)
 
     size = __len__ = nbytes
+    device = property(lambda self: self._tensor.device)
+    is_cuda = property(lambda self: self.device.type == "cuda")
+    _unit = NAMES["uint8"]
 
-    @property
-    def device(self):
-        return self._tensor.device
+    def _elements(self):
+        """All of the memory as a row of what the storage counts."""
+        own = self._tensor.detach()
+        n = self.nbytes() // own.dtype.itemsize
+        return own.as_strided((n,), (1,), 0).view(self._unit)
+
+    def _index(self, index):
+        n = len(self)
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise RuntimeError(
+                    f"Trying to slice with a step of {index.step}, but only a step of 1 is "
+                    "supported"
+                )
+        elif not -n <= index < n:
+            raise IndexError(f"index {index} out of range for storage of size {n}")
+        return index
+
+    def __getitem__(self, index):
+        found = self._elements()[self._index(index)]
+        if not isinstance(index, slice):
+            return found.item()
+        return UntypedStorage(
+            from_memory(found.data_ptr(), found.shape, (1,), self._unit, self, self.device)
+        )
+
+    def __setitem__(self, index, value):
+        self._elements()[self._index(index)] = value
+
+    def __iter__(self):
+        return iter(self.tolist())
 
     def tolist(self):
-        """The bytes."""
-        own = self._tensor
-        if own.dtype.itemsize > 1:
-            own = from_memory(
-                self.data_ptr(), (self.nbytes(),), (1,), NAMES["uint8"], self, self.device
+        """Its elements as numbers."""
+        return self._elements().tolist()
+
+    def copy_(self, source, non_blocking=None):
+        """Takes over another storage's elements, converted."""
+        self._elements().copy_(source._elements(), bool(non_blocking))
+        return self
+
+    def __deepcopy__(self, memo):
+        found = memo.get(id(self))
+        if found is None:  # tensors over the same memory are copied with it
+            whole = self._tensor.detach().__deepcopy__(memo)
+            found = memo[id(self)] = type(self)(whole)
+        return found
+
+    def resize_(self, size):
+        """Grows the memory, which all tensors over it see."""
+        if size < len(self):
+            raise UnsupportedError(
+                f"resize_: a storage of {len(self)} elements does not shrink, to {size}"
             )
-        return own.as_strided((self.nbytes(),), (1,), 0).tolist()
+        whole = self._elements() if size else None
+        if size > len(self):
+            self._tensor = whole.resize_((size,))
+        return self
+
+    def cpu(self):
+        return self.to("cpu")
+
+    def cuda(self, device=None, non_blocking=False):
+        return self.to("cuda" if device is None else device_type("cuda", device))
+
+    def to(self, device, non_blocking=False):
+        """The storage there; itself where it is there already."""
+        device = device_type(device)
+        if device.type == self.device.type and device.index in (None, self.device.index):
+            return self
+        return type(self)(self._elements().to(device))
+
+    def new(self):
+        return type(self)(self._elements()[:0].clone())
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the class; with one, a storage of it."""
+        if dtype is None:
+            return f"torch.storage.{type(self).__name__}"
+        return TypedStorage(self._elements().type(dtype.replace("Storage", "Tensor")))
+
+    def element_size(self):
+        return self._unit.itemsize
 
     def __repr__(self):
         values = "".join(f" {v}\n" for v in self.tolist())
@@ -70,35 +153,76 @@ class TypedStorage(UntypedStorage):
 
     __slots__ = ()
 
-    def __init__(self, tensor=0, *, dtype=None, device=None):
-        self._tensor = _holder(tensor, dtype or api.get_default_dtype(), device)
+    def __init__(self, tensor=0, *, wrap_storage=None, dtype=None, device=None, _internal=False):
+        if wrap_storage is not None:
+            tensor = wrap_storage._elements().view(dtype or api.get_default_dtype())
+        super().__init__(_holder(tensor, dtype or api.get_default_dtype(), device))
 
     def _facts(self):
         return f"dtype={self.dtype}, "
 
-    @property
-    def dtype(self):
-        return self._tensor.dtype
+    dtype = _unit = property(lambda self: self._tensor.dtype)
 
     def size(self):
         return self.nbytes() // self.dtype.itemsize
 
     __len__ = size
 
-    def _elements(self):
-        return self._tensor.detach().as_strided((self.size(),), (1,), 0)
-
-    def tolist(self):
-        return self._elements().tolist()
-
     def __getitem__(self, index):
-        return self.tolist()[index]
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return super().__getitem__(index)
 
-    def __iter__(self):
-        return iter(self.tolist())
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the class for this dtype; with one, a storage of it."""
+        name = self._tensor.detach().type().replace("Tensor", "Storage")
+        return name if dtype is None else super().type(dtype)
 
     def untyped(self):
         return UntypedStorage(self._tensor)
+
+
+def _of_tensor(name, to_self):
+    """A method that is the tensor's of this name, or that of a row over the same memory."""
+
+    def method(self, *args):
+        found = getattr(self._elements() if to_self else self._tensor, name)(*args)
+        return to_self(self, found) if to_self else found
+
+    method.__name__ = name
+    return method
+
+
+for _name in "get_device is_pinned is_shared".split():
+    setattr(UntypedStorage, _name, _of_tensor(_name, None))
+for _name in "fill_ share_memory_".split():
+    setattr(UntypedStorage, _name, _of_tensor(_name, lambda self, found: self))
+for _name in "clone pin_memory".split():
+    setattr(UntypedStorage, _name, _of_tensor(_name, lambda self, found: type(self)(found)))
+for _name in (name.removesuffix("Tensor").lower() for name in DTYPE_NAMES):
+    setattr(UntypedStorage, _name, _of_tensor(_name, lambda self, found: TypedStorage(found)))
+UntypedStorage.__copy__ = UntypedStorage.clone
+
+
+class _StorageType(type):
+    """Metaclass: calling makes a TypedStorage of the dtype; isinstance compares it."""
+
+    def __call__(cls, *data, wrap_storage=None):
+        if len(data) > 1:
+            raise TypeError(f"{cls.__name__}() takes one number, sequence or storage")
+        return TypedStorage(*data, wrap_storage=wrap_storage, dtype=cls.dtype)
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, TypedStorage) and value.dtype is cls.dtype
+
+    def from_file(cls, filename, shared=False, size=0):
+        return TypedStorage(from_file(filename, shared, size, dtype=cls.dtype))
+
+
+for _name, _kind in DTYPE_NAMES.items():
+    _name = _name.replace("Tensor", "Storage")
+    _values = {"__module__": "torch", "dtype": NAMES[_kind]}
+    globals()[_name] = _StorageType(_name, (), _values)
 
 
 def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None,

@@ -13,12 +13,13 @@ import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 
+from . import _storage
 from ._deprecated.tensor_types import DTYPE_NAMES
 from ._exchange import raw_bytes
 from ._factory import from_bytes
-from ._storage import TypedStorage
+from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor
-from ._types import DTYPES, Size, dtype
+from ._types import DTYPES, NAMES, Size, dtype
 from ._types import device as device_type
 
 _STORAGES = {dtype: name.replace("Tensor", "Storage") for name, dtype in DTYPE_NAMES.items()}
@@ -39,13 +40,14 @@ class _Global:
 
 _TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
 _PARAMETER = _Global("torch._utils", "_rebuild_parameter")
+_TYPED = _Global("torch._tensor", "_rebuild_from_type_v2")
 
 
 class _Storage:
-    """Stands for a tensor's storage while pickling."""
+    """Stands for a storage while pickling."""
 
-    def __init__(self, tensor, key):
-        self.tensor, self.key = tensor, key
+    def __init__(self, held, key):
+        self.held, self.key = held, key
 
 
 class _Pickler(pickle._Pickler):
@@ -55,22 +57,32 @@ class _Pickler(pickle._Pickler):
         super().__init__(file, 2)
         self.storages = {}
 
-    def _global(self, value):
+    def _global(self, value, of=None):
         self.write(pickle.GLOBAL + f"{value.module}\n{value.name}\n".encode())
-        self.memoize(value)
+        self.memoize(value if of is None else of)
 
     def _dtype(self, value):
-        self._global(_named("torch", value._name))
+        self._global(_named("torch", value._name), value)
 
     dispatch[_Global] = _global
     dispatch[dtype] = _dtype
 
     def persistent_id(self, value):
+        if isinstance(value, UntypedStorage):
+            value = self._storage_of(value)
         if not isinstance(value, _Storage):
             return None
-        t = value.tensor
-        count = t.untyped_storage().nbytes() // t.dtype.itemsize
-        return "storage", _named("torch", _STORAGES[t.dtype._name]), value.key, str(t.device), count
+        held = value.held
+        typed = isinstance(held, TypedStorage)
+        kind = _named("torch", _STORAGES[held.dtype._name]) if typed else _BYTES
+        return "storage", kind, value.key, str(held.device), len(held)
+
+    def _storage_of(self, held):
+        """What stands for a storage: one for all that share its memory and count alike."""
+        where = held.data_ptr() or id(held._tensor), held._unit, isinstance(held, TypedStorage)
+        if where not in self.storages:
+            self.storages[where] = _Storage(held, str(len(self.storages)))
+        return self.storages[where]
 
     def reducer_override(self, value):
         if isinstance(value, Tensor):
@@ -83,31 +95,31 @@ class _Pickler(pickle._Pickler):
 
     def save_global(self, obj, name=None):
         module = getattr(obj, "__module__", None) or ""
-        if module == "flambeau" or module.startswith("flambeau."):
-            self._global(_named("torch" + module[len("flambeau") :], name or obj.__qualname__))
+        package, _, rest = module.partition(".")
+        if package in ("flambeau", "torch"):
+            path = ".".join(filter(None, ("torch", rest)))
+            self._global(_named(path, name or obj.__qualname__), obj)
         else:
             super().save_global(obj, name)
 
-    dispatch[type] = save_global
     dispatch[type(os.path.join)] = save_global
 
     def _reduce_tensor(self, value):
-        from .nn.parameter import Parameter
+        from .nn.parameter import Buffer, Parameter
 
+        kind = type(value)
+        if kind.__reduce_ex__ not in (Tensor.__reduce_ex__, Parameter.__reduce_ex__):
+            return NotImplemented  # its own
         if isinstance(value, Parameter):
-            return _PARAMETER, (value.detach(), value.requires_grad, OrderedDict())
-        where = value.untyped_storage().data_ptr() or id(value), value.dtype
-        if where not in self.storages:
-            self.storages[where] = _Storage(value, str(len(self.storages)))
-        wants = value.requires_grad and value.is_leaf
-        return _TENSOR, (
-            self.storages[where],
-            value.storage_offset(),
-            tuple(value.shape),
-            value.stride(),
-            wants,
-            OrderedDict(),
-        )
+            found, like = (_PARAMETER, (value.data, value.requires_grad, OrderedDict())), Parameter
+        else:
+            wants = value.requires_grad and value.is_leaf
+            at = value.storage_offset(), tuple(value.shape), value.stride()
+            storage = self._storage_of(TypedStorage(value))
+            found, like = (_TENSOR, (storage, *at, wants, OrderedDict())), Tensor
+        if kind in (like, Buffer) and not value.__dict__:
+            return found
+        return _TYPED, (found[0], kind, found[1], value.__dict__)
 
 
 _names = {}
@@ -115,6 +127,9 @@ _names = {}
 
 def _named(module, name):
     return _names.setdefault((module, name), _Global(module, name))
+
+
+_BYTES = _named("torch.storage", "UntypedStorage")
 
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
@@ -138,7 +153,7 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
         put("data.pkl", data.getvalue())
         put("byteorder", sys.byteorder)
         for storage in pickler.storages.values():
-            put(f"data/{storage.key}", bytes(raw_bytes(TypedStorage(storage.tensor)._elements())))
+            put(f"data/{storage.key}", bytes(raw_bytes(storage.held._elements())))
         put("version", "3\n")
 
 
@@ -167,13 +182,8 @@ class _Titled:
 # ---- reading
 
 
-class _StorageType:
-    def __init__(self, dtype):
-        self.dtype = dtype
-
-
 def _rebuild_tensor(storage, offset, size, stride, requires_grad=False, hooks=None, metadata=None):
-    made = storage.as_strided(tuple(size), tuple(stride), offset)
+    made = storage._tensor.as_strided(tuple(size), tuple(stride), offset)
     made = made.detach()
     return made.requires_grad_() if requires_grad else made
 
@@ -181,30 +191,51 @@ def _rebuild_tensor(storage, offset, size, stride, requires_grad=False, hooks=No
 def _rebuild_parameter(data, requires_grad, hooks=None, state=None):
     from .nn.parameter import Parameter
 
-    return Parameter(data, requires_grad)
+    return _with_state(Parameter(data, requires_grad), state)
+
+
+def _rebuild_typed(function, kind, args, state):
+    made = function(*args)
+    return _with_state(made if type(made) is kind else made.as_subclass(kind), state)
+
+
+def _with_state(tensor, state):
+    """The tensor with the attributes that a program gave it, in its dictionary and in slots."""
+    if isinstance(state, dict) and hasattr(tensor, "__setstate__"):
+        tensor.__setstate__(state)
+        return tensor
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, value in (part or {}).items():
+            setattr(tensor, name, value)
+    return tensor
 
 
 def _allowed():
     """The globals that a file may name, as (module, name) -> what to use."""
+    from collections import Counter, defaultdict
+
+    from .nn.parameter import Parameter
+
     found = {
         ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
         ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
         ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
         ("torch._utils", "_rebuild_parameter_with_state"): _rebuild_parameter,
+        ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_typed,
+        ("torch", "Tensor"): Tensor,
+        ("torch.nn.parameter", "Parameter"): Parameter,
         ("collections", "OrderedDict"): OrderedDict,
         ("torch", "Size"): Size,
         ("torch", "device"): device_type,
         ("builtins", "set"): set,
         ("__builtin__", "set"): set,
     }
-    from collections import Counter, defaultdict
-
+    found["torch.storage", "UntypedStorage"] = UntypedStorage
     found["collections", "Counter"], found["collections", "defaultdict"] = Counter, defaultdict
     for d in DTYPES:
         found["torch", d._name] = d
-        found["torch", _STORAGES[d._name]] = found["torch.storage", _STORAGES[d._name]] = (
-            _StorageType(d)
-        )
+        name = _STORAGES[d._name]
+        found["torch", name] = found["torch.storage", name] = getattr(_storage, name)
     return found
 
 
@@ -273,10 +304,9 @@ class _Unpickler(pickle.Unpickler):
             raise pickle.UnpicklingError(f"unknown persistent id {kind!r}")
         if key not in self.storages:
             data = self.archive.read(f"{self.folder}/data/{key}")
-            made = from_bytes(
-                data[: count * storage_type.dtype.itemsize], (count,), storage_type.dtype, "cpu"
-            )
-            self.storages[key] = self.place(made, location)
+            unit = getattr(storage_type, "dtype", NAMES["uint8"])
+            made = from_bytes(data[: count * unit.itemsize], (count,), unit, "cpu")
+            self.storages[key] = self.place(TypedStorage(made), location)
         return self.storages[key]
 
 
@@ -294,20 +324,21 @@ def _find_ours(module, name):
 
 
 # What `load` takes for `map_location`, for annotations.
-MAP_LOCATION = Callable[[Tensor, str], Tensor] | device_type | str | dict[str, str] | None
+_PLACE = Callable[[UntypedStorage, str], UntypedStorage | None]
+MAP_LOCATION = _PLACE | device_type | str | dict[str, str] | None
 
 
 def _placement(map_location):
-    """(tensor, saved location) -> tensor where it shall be."""
+    """(storage, saved location) -> storage where it shall be."""
     if callable(map_location):
 
-        def place(t, location):
-            found = map_location(t, location)
-            return t.to(location) if found is None else found
+        def place(storage, location):
+            found = map_location(storage, location)
+            return storage.to(location) if found is None else found
 
         return place
 
-    def place(t, location):
+    def place(storage, location):
         if isinstance(map_location, dict):
             location = map_location.get(location, location)
         elif map_location is not None:
@@ -322,19 +353,30 @@ def _placement(map_location):
                     "False. If you are running on a CPU-only machine, please use torch.load with "
                     "map_location=torch.device('cpu') to map your storages to the CPU."
                 )
-        return t.to(location)
+        return storage.to(location)
 
     return place
 
 
 def load(
-    f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args
+    f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args
 ):
     """Reads what `save` (of either engine) wrote, from a path or a binary file object."""
+    weights_only = pickle_module is None if weights_only is None else weights_only
+    if weights_only and pickle_module is not None:
+        raise RuntimeError(
+            "Can not safely load weights when explicit pickle_module is specified; leave it out, "
+            "or give weights_only=False for a file that you trust"
+        )
     if not hasattr(f, "read"):
         with open(f, "rb") as file:
             return load(file, map_location, weights_only=weights_only)
+    if mmap:
+        raise ValueError("f must be a string or os.PathLike to use mmap=True, got " + repr(f))
     if not zipfile.is_zipfile(f):
+        f.seek(0)
+        if not f.read(1):
+            raise EOFError("Ran out of input: the file is empty")
         raise RuntimeError(
             "the file is no zip archive; files written by torch before 1.6 are not supported: load "
             "and save it again with a newer torch"

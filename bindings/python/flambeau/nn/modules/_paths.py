@@ -9,8 +9,12 @@ repeats one registration there. Two kinds of entry have no path and are left out
 no part of a path, and a child that holds the module it is registered with."""
 
 from ..._gen import api
+from ..._gen.api import module_handle
 
 KEY = "_flam"
+
+# A program's own `__getstate__` may return the dictionary whole: a copy has no place in the tree.
+module_handle.__reduce__ = lambda handle: (type(None), ())
 
 
 def handle_of(module):

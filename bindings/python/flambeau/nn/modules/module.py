@@ -148,6 +148,7 @@ class Module(StateMixin, WalkMixin):
 
     def __setstate__(self, state):
         self.__dict__.update(state)
+        self.__dict__.pop(KEY, None)
         for name in _FRESH:
             self.__dict__.setdefault(name, {})
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
