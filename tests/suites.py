@@ -63,7 +63,11 @@ def python_suites(build: Path, device: str) -> list[Suite]:
             f"ops on {device}", ["tests/ops"], option, env=ops, needs=("cffi", "numpy", "scipy")
         ),
         pytest(
-            f"python on {device}", ["tests/python"], option, env=package, needs=("cffi", "numpy")
+            f"python on {device}",
+            ["tests/python"],
+            option,
+            env=package,
+            needs=("cffi", "numpy", "scipy"),
         ),
     ]
 

@@ -314,6 +314,23 @@ FLAM_TORCH("torch._standard_gamma")
 FLAM_API flam_tensor *flam_standard_gamma(
     const flam_tensor *input, FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
+/** Shares of gamma variables in their sum: vectors of a Dirichlet distribution.
+ *
+ * Drawn by logarithms, so that a share next to 0 is as exact as one next to 1; after rounding
+ * within [tiny, 1 - eps / 2] of the dtype.
+ *
+ * - `input`: concentrations, above 0: [..., k], floating point; gradients are those of the draws at
+ *   fixed probability, and have no gradient themselves.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: shape and dtype of `input`; sums of 1 along the last dimension.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_SHAPE` where it has
+ *   no dimension; `FLAM_ERROR_DEVICE_MISMATCH` for another device's generator.
+ * - source: those of `flam_standard_gamma`; Devroye, 1986, XI.4.
+ */
+FLAM_TORCH("torch._sample_dirichlet")
+FLAM_API flam_tensor *flam_sample_dirichlet(
+    const flam_tensor *input, FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
 /** Counts of events, one per element.
  *
  * - `input`: mean counts, not negative: any size, floating point; gradients are 0.

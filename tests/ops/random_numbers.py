@@ -391,6 +391,14 @@ def gamma_law(values, alpha):
     laws.follows(values, lambda u: stats.gamma.cdf(u.reshape(alpha.shape), alpha).ravel())
 
 
+def dirichlet_law(values, alpha):
+    shares = np.reshape(values, alpha.shape)
+    assert ((shares > 0) & (shares < 1)).all()
+    assert np.allclose(shares.sum(-1), 1, atol=1e-6)
+    first, rest = alpha[..., 0], alpha[..., 1:].sum(-1)
+    laws.follows(shares[..., 0], lambda u: stats.beta.cdf(u, first, rest).ravel())
+
+
 def poisson_law(values, mean):
     assert np.array_equal(values, np.floor(values)) and (values >= 0).all()
     z = (values - mean).sum() / np.sqrt(max(mean.sum(), 1e-9))
@@ -425,6 +433,19 @@ op(
     law=gamma_law,
     samples=[positive(MANY, low=0.05, high=6.0, grad=False), positive(2, 3), x(0, 3)],
     bad={"int64": "not implemented for"},
+    grad=False,
+    **NUMBERED,
+)
+op(
+    "sample_dirichlet",
+    law=dirichlet_law,
+    samples=[
+        positive(MANY, 3, low=0.3, high=6.0, grad=False),
+        positive(2, 3),
+        x(0, 3),
+    ],
+    bad={"int64": "not implemented for"},
+    refuses=[(x(), {}, "at least one dimension")],
     grad=False,
     **NUMBERED,
 )

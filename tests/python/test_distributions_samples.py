@@ -144,6 +144,76 @@ def test_samples_follow_their_parameters(D, torch, kind):
         assert torch.autograd.gradcheck(drawn, tuple(tensors.values()))
 
 
+class Plain:
+    """A program's kind of a distribution, without a constructor or with one of its own."""
+
+    def of(self, base, own):
+        def __init__(self, *args, **named):
+            base.__init__(self, *args, **named)
+
+        return type(f"My{base.__name__}", (base,), {"__init__": __init__} if own else {})
+
+
+@pytest.mark.parametrize("name", golden.CASES)
+def test_expanding_keeps_the_class_or_says_why_not(torch, name):
+    kind, parameters, _ = golden.CASES[name]
+    base = getattr(torch.distributions, kind)
+    with golden.doubles(torch):
+        _, tensors = golden.made(torch, name)
+        mine = Plain().of(base, False)(**{**parameters, **tensors})
+        assert type(mine.expand((2, *mine.batch_shape))) is type(mine)
+        mine = Plain().of(base, True)(**{**parameters, **tensors})
+        with pytest.raises(NotImplementedError, match="must also define a custom .expand"):
+            mine.expand((2, *mine.batch_shape))
+
+
+def test_independent_parts_keep_their_class(D, torch):
+    mine = Plain().of(D.Independent, False)(D.Normal(torch.zeros(2, 3), 1.0), 1)
+    more = mine.expand((4, 2))
+    assert type(more) is type(mine) and more.reinterpreted_batch_ndims == 1
+    assert more.batch_shape == (4, 2) and more.event_shape == (3,)
+    assert more.log_prob(torch.zeros(3)).shape == (4, 2)
+
+
+@pytest.mark.parametrize("name", golden.CASES)
+def test_values_of_a_wrong_shape_or_kind_are_value_errors(torch, name):
+    with golden.doubles(torch):
+        d, tensors = golden.made(torch, name)
+        d = d.expand((3, *d.batch_shape))
+        shape = [*d.batch_shape, *d.event_shape]
+        if not name.startswith(("Gamma", "Chi2")):  # which take numbers, as torch's do
+            with pytest.raises(ValueError, match="must be a Tensor"):
+                d.log_prob(0.5)
+        with pytest.raises(ValueError, match="not broadcastable|right-most size"):
+            d.log_prob(torch.ones([5, *shape[1:]]))
+        if d.event_shape:
+            with pytest.raises(ValueError, match="right-most size"):
+                d.log_prob(torch.ones([*shape[:-1], 7]))
+        kind, parameters, _ = golden.CASES[name]
+        for key, value in tensors.items():
+            if value.dim() == 1 and not d.event_shape and kind != "Chi2":  # it halves it
+                with pytest.raises(ValueError):
+                    getattr(torch.distributions, kind)(**{**parameters, **tensors, key: "a"})
+
+
+SHARES = [[1e-4, 1e-4], [0.01, 3.0], [0.5, 0.7], [5.0, 1e-3], [2e3, 5e4]]
+
+
+@pytest.mark.parametrize("pair", SHARES)
+def test_shares_follow_their_concentrations(torch, f64, pair):
+    """The mean of a share's derivative is the derivative of its mean; logarithms have no limit."""
+    torch.manual_seed(7)
+    a = f64([pair] * N, requires_grad=True)
+    x = torch.distributions.Dirichlet(a).rsample()
+    assert ((x > 0) & (x < 1)).all() and torch.allclose(x.sum(-1), torch.ones_like(x[:, 0]))
+    (found,) = torch.autograd.grad(x[:, 0].sum(), a)
+    total = sum(pair)
+    want = f64([pair[1] / total**2, -pair[0] / total**2])
+    # Of the smallest concentrations few samples lie between the ends, and have all of the slope.
+    error = (found.mean(0) - want).abs() / (found.std(0) / math.sqrt(N))
+    assert found.isfinite().all() and (error < 6).all()
+
+
 def test_low_rank_is_the_full_normal(D, torch, f64):
     loc, w, diagonal = (
         f64([1.0, 2.0, 3.0]),

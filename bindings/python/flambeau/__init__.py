@@ -7,7 +7,7 @@ from . import _methods, _torch
 from ._functions import _assert, _check
 from ._on_demand import by_name as _by_name
 from ._on_demand import loader as _loader
-from ._torch import _standard_gamma
+from ._torch import _sample_dirichlet, _standard_gamma
 from .version import __version__
 
 globals().update({name: v for name, v in vars(_torch).items() if not name.startswith("_")})

@@ -3,7 +3,8 @@
 
 namespace flambeau {
 
-constinit Kernel kGamma{"standard_gamma"}, kPoisson{"poisson"}, kBinomial{"binomial"};
+constinit Kernel kGamma{"standard_gamma"}, kLogGamma{"log_standard_gamma"}, kPoisson{"poisson"},
+    kBinomial{"binomial"};
 
 void run_variable(const char* op, const Kernel& kernel, const Tensor& out, RandomState state,
                   const Tensor& first, const Tensor& second) {

@@ -21,6 +21,6 @@ struct VariableArgs {
 void run_variable(const char* op, const Kernel& kernel, const Tensor& out, RandomState state,
                   const Tensor& first, const Tensor& second);
 
-extern constinit Kernel kGamma, kPoisson, kBinomial;
+extern constinit Kernel kGamma, kLogGamma, kPoisson, kBinomial;  // kLogGamma: f64
 
 }  // namespace flambeau

@@ -36,23 +36,34 @@ struct Stream {
   }
 };
 
+// `scale` times a gamma variable of a concentration from 1 on.
+FLAM_FN double scaled_gamma(Stream& s, double scale, double alpha) {
+  const double d = alpha - 1.0 / 3, c = 1 / ::sqrt(9 * d);
+  while (true) {
+    const double x = s.normal(), root = 1 + c * x;
+    if (root <= 0) continue;
+    const double v = root * root * root, u = s.uniform();
+    if (::log(u) < 0.5 * x * x + d * (1 - v + ::log(v))) return scale * d * v;
+  }
+}
+
 // Below 1 a variable of concentration + 1 times a power of a uniform number.
 struct Gamma {
   FLAM_FN double operator()(Stream& s, double alpha, double) const {
     if (!(alpha > 0)) return alpha == 0 ? 0.0 : NAN;
     if (alpha - alpha != 0) return alpha;
-    double scale = 1;
-    if (alpha < 1) {
-      scale = ::pow(s.uniform(), 1 / alpha);
-      alpha += 1;
-    }
-    const double d = alpha - 1.0 / 3, c = 1 / ::sqrt(9 * d);
-    while (true) {
-      const double x = s.normal(), root = 1 + c * x;
-      if (root <= 0) continue;
-      const double v = root * root * root, u = s.uniform();
-      if (::log(u) < 0.5 * x * x + d * (1 - v + ::log(v))) return scale * d * v;
-    }
+    const double scale = alpha < 1 ? ::pow(s.uniform(), 1 / alpha) : 1;
+    return scaled_gamma(s, scale, alpha < 1 ? alpha + 1 : alpha);
+  }
+};
+
+// Its logarithm, which is finite where the variable itself is too small for a number.
+struct LogGamma {
+  FLAM_FN double operator()(Stream& s, double alpha, double) const {
+    if (!(alpha > 0)) return alpha == 0 ? -INFINITY : NAN;
+    if (alpha - alpha != 0) return alpha;
+    const double more = alpha < 1 ? ::log(s.uniform()) / alpha : 0;
+    return more + ::log(scaled_gamma(s, 1, alpha < 1 ? alpha + 1 : alpha));
   }
 };
 
@@ -170,6 +181,7 @@ template <class F, class... T> bool register_variable(Kernel& k, TypeList<T...>)
 
 [[maybe_unused]] static const bool registered_variables =
     register_variable<Gamma>(kGamma, FloatTypes{}) &&
+    register_variable<LogGamma>(kLogGamma, TypeList<double>{}) &&
     register_variable<Poisson>(kPoisson, FloatTypes{}) &&
     register_variable<Binomial>(kBinomial, FloatTypes{});
 

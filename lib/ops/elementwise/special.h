@@ -8,6 +8,7 @@ namespace flambeau {
 inline constinit Kernel kErfinv{"erfinv"}, kLgamma{"lgamma"}, kPolygamma{"polygamma"},
     kLogit{"logit"}, kSinc{"sinc"},  // logit: {low, high}
     kCopysign{"copysign"}, kHypot{"hypot"}, kLogaddexp{"logaddexp"},
-    kGammaSlope{"standard_gamma_grad"};  // of a gamma variable by its concentration: (alpha, x)
+    kGammaSlope{"standard_gamma_grad"},  // of a gamma variable by its concentration: (alpha, x)
+    kLogGammaSlope{"log_standard_gamma_grad"};  // of its logarithm: (alpha, log x)
 
 }  // namespace flambeau

@@ -96,6 +96,16 @@ struct GammaSlope {
 };
 FLAM_MAP(kGammaSlope, GammaSlope, FloatTypes);
 
+// Near 0 the distribution function is x^a / gamma(a + 1), whatever else x changes below rounding.
+struct LogGammaSlope {
+  template <class V> FLAM_FN V operator()(V a, V log_x) const {
+    const double own = double(a), at = double(log_x), x = ::exp(at);
+    if (at < -40) return V((digamma_of(own + 1) - at) / own);
+    return V(gamma_slope_of(own, x) / x);
+  }
+};
+FLAM_MAP(kLogGammaSlope, LogGammaSlope, FloatTypes);
+
 struct Copysign {
   template <class V> FLAM_FN V operator()(V x, V y) const {
     return V(::copysign(double(x), double(y)));

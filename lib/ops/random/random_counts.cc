@@ -12,7 +12,8 @@ namespace flambeau::ops {
 
 namespace {
 
-constexpr Op kStandardGammaGradOp{"standard_gamma_grad"};
+constexpr Op kStandardGammaGradOp{"standard_gamma_grad"}, kLogGammaOp{"log_standard_gamma"},
+    kLogGammaGradOp{"log_standard_gamma_grad"};
 
 RandomState drawn_state(const char* op, Generator* given, Device device) {
   check(!given || given->device.type == device.type, Code::device_mismatch, op, ": expected a '",
@@ -47,7 +48,48 @@ struct GammaBackward {
   Tensors operator()(const Tensor& dy) const { return {mul(dy, gamma_slope(alpha, y))}; }
 };
 
+struct LogGammaBackward {
+  Saved alpha, y;
+  static constexpr auto name = "DirichletBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor at = alpha, of = y;
+    Call c{kLogGammaGradOp, {at, of}};
+    return {mul(dy, c.no_gradient(c.map(kLogGammaSlope, {c[0], c[1]})))};
+  }
+};
+
+// Logarithms of gamma variables; `alpha` is f64.
+Tensor log_gamma_variables(const Tensor& alpha, RandomState state) {
+  Call c{kLogGammaOp, {alpha}};
+  Tensor y = flambeau::empty(alpha.sizes(), alpha.dtype(), alpha.device());
+  run_variable(op::sample_dirichlet, kLogGamma, y, state, plain(alpha), {});
+  LogGammaBackward gradient{c.save(alpha), c.save_output(y)};
+  return c.track(std::move(y), std::move(gradient));
+}
+
+// Shares in (0, 1) whatever was rounded; gradients are those of the shares themselves.
+Tensor inside(const Tensor& shares) {
+  const Dtype d = shares.dtype();
+  const double least = d == Dtype::f64 ? 0x1p-1022 : d == Dtype::f16 ? 0x1p-14 : 0x1p-126;
+  const double below_one = d == Dtype::f64    ? 0x1p-53
+                           : d == Dtype::f32  ? 0x1p-24
+                           : d == Dtype::bf16 ? 0x1p-8
+                                              : 0x1p-11;
+  const Tensor own = detach(shares);
+  const Tensor kept = clamp_max(clamp_min(own, num(least)), num(1 - below_one));
+  return add(shares, sub(kept, own));
+}
+
 }  // namespace
+
+Tensor sample_dirichlet(const Tensor& alpha, Generator* g) {
+  check_floating(op::sample_dirichlet, alpha);
+  check(alpha.dim() > 0, Code::shape, op::sample_dirichlet.name,
+        ": concentration must have at least one dimension, got ", alpha);
+  const RandomState state = drawn_state(op::sample_dirichlet, g, alpha.device());
+  const Tensor logs = log_gamma_variables(to_dtype(alpha, Dtype::f64), state);
+  return inside(to_dtype(softmax(logs, -1), alpha.dtype()));
+}
 
 Tensor standard_gamma(const Tensor& alpha, Generator* g) {
   check_floating(op::standard_gamma, alpha);

@@ -138,7 +138,9 @@ class Distribution:
 
     def _like(self, batch_shape, _instance=None, **parameters):
         """A distribution of the same kind with other parameters, which are known to be valid."""
-        made = type(self).__new__(type(self)) if _instance is None else _instance
+        own = type(self).__init__.__module__.startswith(__package__)
+        kind = next(k for k in type(self).__mro__ if own or "expand" in k.__dict__)
+        made = self._get_checked_instance(kind, _instance)
         made.__dict__.update(parameters)
         Distribution.__init__(made, batch_shape, self._event_shape, validate_args=False)
         made._validate_args = self._validate_args
@@ -156,8 +158,13 @@ class Distribution:
                 "The right-most size of value must match event_shape: "
                 f"{value.size()} vs {self._event_shape}."
             )
-        # Sizes that cannot be broadcast are an error of their own.
-        torch.broadcast_shapes(tuple(value.shape[:events]), tuple(self._batch_shape))
+        expected = self._batch_shape + self._event_shape
+        for own, other in zip(reversed(value.shape), reversed(expected)):
+            if own != other and own != 1 and other != 1:
+                raise ValueError(
+                    "Value is not broadcastable with batch_shape+event_shape: "
+                    f"{value.size()} vs {expected}."
+                )
         try:
             support = self.support
         except NotImplementedError:
@@ -189,6 +196,11 @@ def sum_rightmost(value, dims):
 
 def broadcast(*values):
     """Numbers and tensors as tensors of one shape; whether all of them were numbers."""
+    if not all(isinstance(v, (int, float, torch.Tensor)) for v in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects "
+            "implementing __torch_function__."
+        )
     scalars = all(isinstance(v, (int, float)) for v in values)
     model = next((v for v in values if isinstance(v, torch.Tensor)), None)
     options = {} if model is None else {"dtype": model.dtype, "device": model.device}

@@ -168,8 +168,9 @@ class Dirichlet(ExponentialFamily):
         return self._like(batch_shape, _instance, concentration=self.concentration.expand(shape))
 
     def rsample(self, sample_shape=()):
-        drawn = gamma_variable(self.concentration, self._extended_shape(sample_shape))
-        return drawn / drawn.sum(-1, True)
+        return torch._sample_dirichlet(
+            self.concentration.expand(self._extended_shape(sample_shape))
+        )
 
     def log_prob(self, value):
         if self._validate_args:

@@ -37,8 +37,11 @@ class Independent(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         inner = (*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims])
-        base = self.base_dist.expand(torch.Size(inner))
-        return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
+        held = {
+            "base_dist": self.base_dist.expand(torch.Size(inner)),
+            "reinterpreted_batch_ndims": self.reinterpreted_batch_ndims,
+        }
+        return self._like(batch_shape, _instance, **held)
 
     def sample(self, sample_shape=()):
         return self.base_dist.sample(sample_shape)

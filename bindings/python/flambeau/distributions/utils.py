@@ -18,12 +18,6 @@ def _standard_normal(shape, dtype=None, device=None):
 
 def broadcast_all(*values):
     """Numbers and tensors as tensors of one shape."""
-    for value in values:
-        if not isinstance(value, (int, float, torch.Tensor)):
-            raise ValueError(
-                "Input arguments must all be instances of Number, torch.Tensor or objects "
-                "implementing __torch_function__."
-            )
     return broadcast(*values)[:-1]
 
 
