@@ -14,7 +14,7 @@ op(
     ref=np.nextafter,
     samples=[(x(3, 4), x(3, 4)), (x(3, 4), x(4)), (EDGES, x(8, grad=False))],
     dtypes=("float64",),
-    grad=False,
+    second=False,
     ulp=0,
 )
 op(

@@ -14,7 +14,8 @@ from .library import Outcome, Seen
 
 KINDS = (
     *("value", "dtype", "shape", "stride", "memory", "history", "result", "gradient"),
-    *("error type", "only PyTorch raises", "only flambeau raises", "name"),
+    *("base", "version", "operand"),  # what a view is of, what was written to, what stands there
+    *("error type", "only PyTorch raises", "only flambeau raises", "name", "crash"),
 )
 SLOPE = {"float64": 1e-8, "float32": 2e-4, "float16": 2e-2, "bfloat16": 1e-1}
 
@@ -70,6 +71,8 @@ def of_tensors(ours, theirs, tolerance):
         yield "stride", f"{ours.stride}, PyTorch {theirs.stride}"
     if ours.values.size and ours.shares != theirs.shares:
         yield "memory", f"of operands {ours.shares}, PyTorch {theirs.shares}"
+    if ours.base != theirs.base:
+        yield "base", f"{ours.base}, PyTorch {theirs.base}"
     if ours.history != theirs.history:
         yield "history", f"requires_grad {ours.history}, PyTorch {theirs.history}"
     if tolerance.values and ours.dtype == theirs.dtype:
@@ -94,6 +97,19 @@ def of_results(ours, theirs, tolerance):
         yield "result", f"{type(ours).__name__} {brief(ours)}, PyTorch {brief(theirs)}"
     elif tolerance.values and not (ours == theirs or (ours != ours and theirs != theirs)):
         yield "value", f"{brief(ours)}, PyTorch {brief(theirs)}"
+
+
+def of_operands(ours, theirs, tolerance):
+    """Which operands were written to, and what they hold since."""
+    for i in sorted({*ours, *theirs}):
+        if (i in ours) != (i in theirs):
+            what = "as it was" if i in theirs else "counts another version"
+            yield "version", f"operand {i} {what}, PyTorch not so"
+        elif any(True for _ in of_tensors(ours[i], theirs[i], tolerance)):
+            found = "; ".join(
+                f"{k} {text}" for k, text in of_tensors(ours[i], theirs[i], tolerance)
+            )
+            yield "operand", f"operand {i}: {found}"
 
 
 def brief(value):
@@ -124,12 +140,11 @@ def slopes_agree(ours, theirs):
 def of_errors(ours, theirs):
     if ours and theirs:
         if ours.stage != theirs.stage:
-            yield "error type", f"{ours.stage} ({ours.text}), PyTorch {theirs.stage}"
+            yield "error type", f"in {ours.stage} ({ours.text}), PyTorch {theirs.stage}"
         elif theirs.classes[0] not in ours.classes:
-            yield (
-                "error type",
-                f"{ours.classes[0]} ({ours.text}), PyTorch {theirs.classes[0]} ({theirs.text})",
-            )
+            where = "in backward: " if ours.stage == "backward" else ""
+            both = f"{ours.classes[0]} ({ours.text}), PyTorch {theirs.classes[0]} ({theirs.text})"
+            yield "error type", where + both
     elif theirs:
         yield "only PyTorch raises", f"in {theirs.stage}: {theirs.classes[0]}: {theirs.text}"
     elif ours:
@@ -141,4 +156,5 @@ def differences(ours: Outcome, theirs: Outcome, tolerance: Tolerance):
     yield from of_errors(ours.raised, theirs.raised)
     if not (ours.raised or theirs.raised):
         yield from of_results(ours.results, theirs.results, tolerance)
+        yield from of_operands(ours.written, theirs.written, tolerance)
         yield from of_gradients(ours.gradients, theirs.gradients, tolerance)

@@ -27,6 +27,7 @@ class Seen:
     values: np.ndarray
     history: bool = False  # requires_grad
     shares: tuple = ()  # operands that begin where it begins
+    base: object = None  # of a view: the operand that it is of, or "another"
 
 
 @dataclass
@@ -42,6 +43,7 @@ class Raised:
 class Outcome:
     results: object = None  # Seen, plain values, or (nested) lists of them
     gradients: list = field(default_factory=list)  # Seen or None, by differentiable operand
+    written: dict = field(default_factory=dict)  # by place, the operands whose version changed
     raised: Raised = None
 
 
@@ -165,6 +167,7 @@ class Library:
             values.copy(),
             t.requires_grad,
             tuple(shares),
+            base_of(t, operands),
         )
 
     def outcome(self, make, invoke, differentiable=()):
@@ -179,11 +182,15 @@ class Library:
             leaves = [o for o, d in zip(operands, differentiable) if d]
             for leaf in leaves:
                 leaf.requires_grad_()
+            versions = [o._version for o in operands]
             try:
                 result = invoke(self, *operands)
             except Exception as e:
                 return Outcome(raised=raised(e))
             outcome = Outcome(self.seen(result, operands))
+            for i, (operand, version) in enumerate(zip(operands, versions)):
+                if operand._version != version:
+                    outcome.written[i] = self._seen_tensor(operand, ())
             if leaves:
                 try:
                     outcome.gradients = self._gradients(result, leaves)
@@ -205,6 +212,12 @@ class Library:
             return [None] * len(leaves)
         grads = self.module.autograd.grad(total, leaves, allow_unused=True)
         return [None if g is None else self._seen_tensor(g, ()) for g in grads]
+
+
+def base_of(t, operands):
+    if t._base is None:
+        return None
+    return next((i for i, o in enumerate(operands) if o is t._base), "another")
 
 
 def _of_ours(f):

@@ -62,9 +62,16 @@ class Operands:
         return Operands(self.torch, *self.given(self.tensors), self.slopes, wide=True)
 
     def call(self, spelling):
+        return self.calling(lambda library: library.find(spelling))
+
+    def by(self, f):
+        """The call by a function that asks its operands, as those of `operator` do."""
+        return self.calling(lambda library: f)
+
+    def calling(self, find):
         def invoke(library, *tensors):
             args, kwargs = self.given(tensors)
-            f = library.find(spelling)
+            f = find(library)
             return f(*said(library, self.torch, args), **said(library, self.torch, kwargs))
 
         return invoke

@@ -21,9 +21,10 @@ def shown(found, version, every=False, whole=True):
     if not every:
         examples(new)
     table(found, reasons, version)
+    enough = found.shares.shown()
     for row, k in gone:
         print(f"no longer differs, remove it: {row} [{k.kind}] {k.text}")
-    return 1 if new or gone else 0
+    return 1 if new or gone or not enough else 0
 
 
 def no_longer(reasons):

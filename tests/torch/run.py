@@ -1,11 +1,12 @@
 """Compares the op table, and what torch has beside ops, with PyTorch: `make test-torch`.
 
-    python tests/torch/run.py [--rows NAME,...] [--samples NAME,...] [--all]
+    python tests/torch/run.py [--rows NAME,...] [--samples NAME,...|all] [--most N] [--all]
 
 PyTorch is that of the interpreter named by TORCH_PYTHON, else of .venv-torch, and is imported here
 beside flambeau. Fails on differences that differences.py does not name, and on names there that
 no longer differ. --all prints every difference; --rows looks at some rows only, --samples at
-PyTorch's own samples of some operators.
+PyTorch's own samples of some operators (or all), --most at so many per dtype (0: at those that
+have to be refused).
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", default="")
     parser.add_argument("--samples", default="")
+    parser.add_argument("--most", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     here = str(pathlib.Path(__file__).resolve().parent)
@@ -76,7 +79,8 @@ def main():
     if not some:
         expressions.into(found, ours, theirs)
     if operators or not some:
-        samples.into(found, ours, theirs, operators)
+        chosen = [] if operators == ["all"] else operators
+        samples.into(found, ours, theirs, chosen, options.jobs, options.most)
     return report.shown(found, torch.__version__, every=options.all, whole=not some)
 
 

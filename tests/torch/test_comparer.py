@@ -2,15 +2,19 @@
 there is none. flambeau stands in both places, doctored in one.
 """
 
+import os
+import time
+
 import flambeau
 import numpy as np
 import pytest
 
 from tests.harness.table import ROWS
-from tests.torch import calls, expressions, report, walk
+from tests.torch import apart, calls, expressions, report, walk
 from tests.torch.compare import Difference, Tolerance, differences
 from tests.torch.differences import APART, Known
 from tests.torch.library import Library
+from tests.torch.shares import Shares
 
 OURS, THEIRS = Library(flambeau), Library(flambeau)
 walk.read_table()
@@ -50,12 +54,60 @@ def refuse(error):
         ("memory", lambda x: x.copy_(x.exp())),
         ("result", lambda x: [x.exp()]),
         ("result", lambda x: float(x.exp().sum())),
+        ("base", lambda x: x.exp()[:]),
+        ("version", lambda x: x.add_(0).exp().clone()),
         ("only PyTorch raises", refuse(ValueError)),
     ],
 )
 def test_a_seeded_difference_is_found(kind, theirs):
     assert kind in kinds(flambeau.exp, theirs)
     assert kinds(flambeau.exp, flambeau.exp) == []
+
+
+def test_what_is_left_in_an_operand_is_compared():
+    def adds(n):
+        return lambda x: (x.add_(n).clone() * 0).abs()
+
+    assert kinds(adds(1), adds(1)) == []
+    assert kinds(adds(1), adds(2)) == ["operand"]
+
+
+def test_a_process_that_dies_or_never_ends_is_a_finding():
+    def work(name):
+        if name == "dies":
+            os._exit(3)
+        if name == "waits":
+            time.sleep(60)
+        return name * 2
+
+    found = dict(apart.each(["a", "dies", "waits", "b"], work, jobs=2, patience=2))
+    assert (found["a"], found["b"]) == ("aa", "bb")
+    assert "3" in str(found["dies"]) and "2 s" in str(found["waits"])
+
+
+def test_a_call_counts_where_its_differences_belong():
+    def counted(slopes, *found):
+        shares = Shares()
+        shares.call("forward", [difference(kind=k, text=t) for k, t in found], slopes)
+        return shares.agree["forward"], shares.agree["gradients"], shares.total["gradients"]
+
+    assert counted(True) == (1, 1, 1)
+    assert counted(False) == (1, 0, 0)
+    assert counted(True, ("stride", "")) == (1, 1, 1)
+    assert counted(True, ("value", "")) == (0, 0, 0)
+    assert counted(True, ("gradient", "")) == (1, 0, 1)
+    assert counted(True, ("only flambeau raises", "in backward: RuntimeError")) == (1, 0, 1)
+    assert counted(True, ("only flambeau raises", "in call: RuntimeError")) == (0, 0, 0)
+
+
+def test_a_share_below_its_bar_fails_the_run(capsys):
+    found = walk.Found(calls={"(exp)": 100})
+    for agrees, status in (97, 0), (96, 1):
+        found.shares = Shares()
+        for i in range(100):
+            found.shares.one("forward", i < agrees)
+        assert report.shown(found, "2", whole=False) == status
+    assert "96.00%" in capsys.readouterr().out
 
 
 def test_what_is_within_the_tolerance_agrees():
@@ -86,7 +138,8 @@ def test_errors_agree_where_what_catches_one_catches_the_other():
 
 
 def test_strides_of_one_element_do_not_count():
-    assert kinds(lambda x: x, lambda x: x.as_strided((1, 4), (9, 1)), operands=((1, 4),)) == []
+    seen = kinds(lambda x: x, lambda x: x.as_strided((1, 4), (9, 1)), operands=((1, 4),))
+    assert seen == ["base"]
     assert kinds(lambda x: x, lambda x: x, operands=((0, 4),)) == []
 
 

@@ -15,6 +15,7 @@ from . import calls
 from .compare import Difference, differences, of_gradients, of_tensors
 from .differences import APART
 from .library import Seen, flat
+from .shares import Shares
 
 OPS = pathlib.Path(__file__).resolve().parents[1] / "ops"
 
@@ -25,6 +26,15 @@ class Found:
     rounded: int = 0  # results where PyTorch's own, in float64, is nearer to ours
     differences: list = field(default_factory=list)
     alone: list = field(default_factory=list)  # rows for which PyTorch has no name
+    shares: Shares = field(default_factory=Shares)  # of PyTorch's samples
+
+    def add(self, more):
+        for row, calls_of_it in more.calls.items():
+            self.calls[row] = self.calls.get(row, 0) + calls_of_it
+        self.rounded += more.rounded
+        self.differences += more.differences
+        self.alone += more.alone
+        self.shares.add(more.shares)
 
 
 def read_table():

@@ -137,6 +137,25 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
   launch_kernel(op, fn, device, a, std::span<const Access>(accesses, w.lists.size() + 2));
 }
 
+Tensor as_f32(const Tensor& t) {
+  Tensor wide = empty(t.sizes(), Dtype::f32, t.device());
+  run_cast(wide, t);
+  return wide;
+}
+
+// Halves that meet at one place add up in f32 and are rounded once: write(self, values) then works
+// on copies. Not where the writes are few beside what would be copied.
+template <class Write> bool wrote_wide(const Kernel& kernel, const Tensor& self,
+                                       const Tensor& values, int64_t writes, Write&& write) {
+  constexpr int64_t kFew = 64;  // elements copied in the time of one write
+  if (!is_half(self.dtype()) || (&kernel != &kIndexAdd && &kernel != &kIndexMul)) return false;
+  if (writes < 2 || writes < self.numel() / kFew) return false;
+  const Tensor wide = as_f32(self);
+  write(wide, as_f32(values));
+  run_cast(self, wide);
+  return true;
+}
+
 struct Layout {
   Dims index_shape;              // of the lists, broadcast together
   size_t at;                     // where those dimensions stand in the result
@@ -211,6 +230,13 @@ void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
   Walk w = walk_of(self, lists, layout_of(op, self, lists), moved);
   check(broadcasts_to(values.sizes(), w.sizes), Code::shape, op, ": values of shape ",
         ShapeText{values.sizes()}, " do not broadcast to the indexed shape ", ShapeText{w.sizes});
+  const int64_t writes =
+      std::accumulate(w.sizes.begin(), w.sizes.end(), int64_t{1}, std::multiplies<>());
+  if (wrote_wide(kernel, self, values, writes, [&](const Tensor& to, const Tensor& from) {
+        run_index_write(op, kernel, to, lists, from);
+      })) {
+    return;
+  }
   w.dst = moved;
   w.src = expanded_strides(values, w.sizes);
   run_walk(op, kernel, std::move(w), self, values, self);
@@ -237,6 +263,11 @@ void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64
       return t.dim() ? t : alias(t, Dims{1}, Dims{1}, t.offset());
     };
     return run_scatter(op, kernel, line(self), 0, line(index), line(src));
+  }
+  if (wrote_wide(kernel, self, src, index.numel(), [&](const Tensor& to, const Tensor& from) {
+        run_scatter(op, kernel, to, dim, index, from);
+      })) {
+    return;
   }
   const size_t d = size_t(wrap_dim(dim, self.dim()));
   Walk w{Dims(index.sizes()),

@@ -1,5 +1,5 @@
-// Bessel functions and their gradients; those of the second kind and of order 0 and 1 unscaled have
-// none in torch, nor here.
+// Bessel functions and their gradients; the scaled ones of the second kind and the spherical one
+// have none in torch, nor here.
 #include "ops/elementwise/bessel.h"
 
 #include "ops/formula.h"
@@ -18,7 +18,11 @@ Tensor without_gradient(Form op, Bessel which, T input) {
   return c.no_gradient(c.map(kBessel, {c[0]}, {number_of(which)}));
 }
 
-// f(x) / x, one half at 0: what both functions of order 1 do there.
+template <Name N, class F> Tensor with_gradient(Form op, Bessel which, T input, F gradient) {
+  return from_input<N>(op, kBessel, input, gradient, {number_of(which)});
+}
+
+// f(x) / x, one half at 0: what the functions of the first kind and order 1 do there.
 Tensor over_argument(T y, T x) {
   const Tensor zero = eq(x, num(int64_t{0}));
   return where(zero, num(0.5), div(y, where(zero, num(int64_t{1}), x)));
@@ -57,10 +61,15 @@ Tensor i1e(T input, Into into) {
 }
 
 Tensor modified_bessel_k0(T input, Into into) {
-  return without_gradient(op::modified_bessel_k0.to(into), Bessel::k0, input);
+  return with_gradient<"SpecialModifiedBesselK0Backward0">(
+      op::modified_bessel_k0.to(into), Bessel::k0, input,
+      [](T dy, T x) { return mul(dy, neg(modified_bessel_k1(x))); });
 }
 Tensor modified_bessel_k1(T input, Into into) {
-  return without_gradient(op::modified_bessel_k1.to(into), Bessel::k1, input);
+  return with_gradient<"SpecialModifiedBesselK1Backward0">(
+      op::modified_bessel_k1.to(into), Bessel::k1, input, [](T dy, T x) {
+        return mul(dy, neg(add(modified_bessel_k0(x), div(modified_bessel_k1(x), x))));
+      });
 }
 Tensor scaled_modified_bessel_k0(T input, Into into) {
   return without_gradient(op::scaled_modified_bessel_k0.to(into), Bessel::k0e, input);
@@ -69,16 +78,24 @@ Tensor scaled_modified_bessel_k1(T input, Into into) {
   return without_gradient(op::scaled_modified_bessel_k1.to(into), Bessel::k1e, input);
 }
 Tensor bessel_j0(T input, Into into) {
-  return without_gradient(op::bessel_j0.to(into), Bessel::j0, input);
+  return with_gradient<"SpecialBesselJ0Backward0">(
+      op::bessel_j0.to(into), Bessel::j0, input,
+      [](T dy, T x) { return mul(dy, neg(bessel_j1(x))); });
 }
 Tensor bessel_j1(T input, Into into) {
-  return without_gradient(op::bessel_j1.to(into), Bessel::j1, input);
+  return with_gradient<"SpecialBesselJ1Backward0">(
+      op::bessel_j1.to(into), Bessel::j1, input,
+      [](T dy, T x) { return mul(dy, sub(bessel_j0(x), over_argument(bessel_j1(x), x))); });
 }
 Tensor bessel_y0(T input, Into into) {
-  return without_gradient(op::bessel_y0.to(into), Bessel::y0, input);
+  return with_gradient<"SpecialBesselY0Backward0">(
+      op::bessel_y0.to(into), Bessel::y0, input,
+      [](T dy, T x) { return mul(dy, neg(bessel_y1(x))); });
 }
 Tensor bessel_y1(T input, Into into) {
-  return without_gradient(op::bessel_y1.to(into), Bessel::y1, input);
+  return with_gradient<"SpecialBesselY1Backward0">(
+      op::bessel_y1.to(into), Bessel::y1, input,
+      [](T dy, T x) { return mul(dy, sub(bessel_y0(x), div(bessel_y1(x), x))); });
 }
 Tensor spherical_bessel_j0(T input, Into into) {
   return without_gradient(op::spherical_bessel_j0.to(into), Bessel::sphere, input);

@@ -16,6 +16,16 @@ Tensor divisor(Form op, T input, T other, bool multiple) {
   return c.constant(c.map(kDivisor, {c[0], c[1]}, {double(multiple)}));
 }
 
+// Numbers go where they came from, but for those that are there; the way to them does not matter.
+struct NextafterBackward {
+  Saved from, to;
+  static constexpr auto name = "NextafterBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? drop_where(eq(from, to), dy) : Tensor(),
+            wanted(1) ? zeros_as(dy) : Tensor()};
+  }
+};
+
 struct FrexpBackward {
   Saved exponent;
   static constexpr auto name = "FrexpBackward0";
@@ -34,7 +44,8 @@ Tensor nextafter(T input, T other, Into into) {
   const Dtype dtype = c.promote();
   const double units = dtype == Dtype::bf16 ? 65536 : dtype == Dtype::f16 ? 8192 : 1;
   const double least = dtype == Dtype::f16 ? 0x1p-24 : 0;
-  return c.no_gradient(c.map(kNextafter, {c[0], c[1]}, {units, least}));
+  NextafterBackward gradient{c.save(c[0], c.wants(0)), c.save(c[1], c.wants(0))};
+  return c.track(c.map(kNextafter, {c[0], c[1]}, {units, least}), std::move(gradient));
 }
 
 std::tuple<Tensor, Tensor> frexp(T input) {

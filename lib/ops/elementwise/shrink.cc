@@ -2,6 +2,7 @@
 #include "ops/elementwise/shrink.h"
 
 #include "base/error.h"
+#include "base/half.h"
 #include "ops/formula.h"
 
 namespace flambeau::ops {
@@ -10,9 +11,17 @@ namespace {
 
 using T = const Tensor&;
 
-template <Name N> Tensor shrink(Form op, const Kernel& k, T input, double lambd) {
+// The bound as the operand's dtype has it: an element is compared with what it can be equal to.
+double in_dtype(double v, Dtype dtype) {
+  return dtype == Dtype::f16    ? double(float(Half(float(v))))
+         : dtype == Dtype::bf16 ? double(float(BFloat16(float(v))))
+                                : v;
+}
+
+template <Name N> Tensor shrink(Form op, const Kernel& k, T input, double bound) {
   check(is_floating(input.dtype()), Code::dtype, "\"", op, "\" not implemented for '",
         name_of(input.dtype()), "'");
+  const double lambd = in_dtype(bound, input.dtype());
   return from_input<N>(
       op, k, input,
       [lambd](T dy, T x) {

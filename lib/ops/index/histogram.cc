@@ -32,11 +32,14 @@ std::tuple<Tensor, Tensor> counted(const Tensor& x, const Tensor& edges, const T
   // The last edge belongs to the last bin.
   const Tensor place = clamp(sub(searchsorted(edges, in, false, true), num(int64_t{1})),
                              num(int64_t{0}), num(bins - 1));
-  const Tensor each = weight ? ravel(weight) : ones_like(in);
+  // Half types add up in f32 and are rounded once: 1 more than 2,048 is no number of theirs.
+  const Dtype wide = x.dtype() == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+  const Tensor each =
+      weight ? to_dtype(ravel(weight), wide) : full(in.sizes(), num(1.0), wide, x.device());
   Tensor found =
-      scatter_add(zeros(Dims{bins}, x.dtype(), x.device()), 0, place, keep_where(inside, each));
-  if (density) found = div(div(found, sum(found)), diff(edges));
-  return {found, edges};
+      scatter_add(zeros(Dims{bins}, wide, x.device()), 0, place, keep_where(inside, each));
+  if (density) found = div(div(found, sum(found)), diff(to_dtype(edges, wide)));
+  return {to_dtype(found, x.dtype()), edges};
 }
 
 }  // namespace

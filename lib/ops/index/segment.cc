@@ -96,6 +96,11 @@ Tensor segment_reduce(const Tensor& data, int32_t reduce, const Tensor& lengths,
   const Rule rule = rule_of(reduce);
   check(is_floating(data.dtype()), Code::dtype, "segment_reduce(): not implemented for ",
         name_of(data.dtype()), "; data must be floating point");
+  if (data.element_size() < 4) {  // sums, products and counts beyond 2,048 in f32, rounded once
+    const Tensor wide = to_dtype(data, Dtype::f32);
+    return to_dtype(segment_reduce(wide, reduce, lengths, offsets, axis, unsafe, initial),
+                    data.dtype());
+  }
   check(data.dim() > 0, Code::shape, "segment_reduce(): data must have at least one dimension");
   const int64_t d = wrap_dim(axis, data.dim());
   const Tensor edges = cuts(data, lengths, offsets, d, unsafe);

@@ -1,4 +1,5 @@
 // What singular values decide: ranks, pseudo-inverses, and least squares.
+#include <algorithm>
 #include <limits>
 
 #include "ops/linalg/factors.h"
@@ -75,6 +76,15 @@ struct LstsqBackward {
 struct Least {
   Tensor x, rank, sizes;
 };
+
+// The relative bound below which each of LAPACK's drivers takes a value for 0: that by orthogonal
+// factors keeps the first column whatever is asked; that by divide and conquer takes no bound from
+// 1 on, nor does either by singular values one below 0.
+double bound_of(std::string_view driver, double rcond, Dtype dtype) {
+  const double eps = epsilon_of(dtype);
+  if (driver == "gelsy") return std::clamp(rcond, 0.0, 1 - eps);
+  return rcond < 0 || (driver == "gelsd" && rcond >= 1) ? eps : rcond;
+}
 
 std::string low_rank_text(int32_t) {
   return "The least squares solution could not be computed because the input matrix does not have "
@@ -163,7 +173,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& A, const T
   const Dims batch = broadcast_shapes(batch_sizes(A), batch_sizes(right));
   const Tensor a = expand(c[0], joined(batch, {A.size(-2), A.size(-1)}));
   const Tensor b = expand(right, joined(batch, {right.size(-2), right.size(-1)}));
-  const double bound = rcond.value_or(default_tolerance(a));
+  const double bound = bound_of(driver, rcond.value_or(default_tolerance(a)), a.dtype());
   Call recorded{kLeastSquaresOp, {a, b}};
   Least found;
   bool off = false;  // whether there are residuals to speak of

@@ -42,7 +42,7 @@ Factors greatest(const Tensor& a, const Tensor& mean, int64_t q, int64_t niter) 
 
 void check_numbers(const char* op, const Tensor& a, int64_t q, int64_t niter) {
   check_matrix(op, "A", a);
-  check_floating_matrix(op, a);
+  if (!modes.autocast) check_floating_matrix(op, a);  // else each step takes what it can
   check(q >= 0, Code::invalid_argument, op, "(): q(=", q, ") must be non-negative integer");
   check(niter >= 0 && niter <= kMostRounds, Code::invalid_argument, op, "(): niter(=", niter,
         ") must be non-negative integer, ", kMostRounds, " at most");
