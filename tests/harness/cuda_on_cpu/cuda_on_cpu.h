@@ -15,7 +15,7 @@
 #define __device__
 #define __host__
 #define __constant__ static
-#define __shared__ static thread_local  // one block at a time runs on a host thread
+#define __shared__ static  // one block runs at a time
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __grid_constant__

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <numeric>
 #include <string>
@@ -17,9 +18,12 @@
 
 namespace cuda_on_cpu {
 
-thread_local constinit Thread* current = nullptr;
+Thread* current = nullptr;
 
 namespace {
+
+std::mutex one_grid;
+thread_local bool in_kernel = false;
 
 constexpr size_t kSharedLimit = 227 << 10;  // of a block on Hopper
 constexpr size_t kCanary = 64;
@@ -73,7 +77,7 @@ class Block {
   friend void cuda_on_cpu::exchange(const char*, unsigned, uint64_t);
 };
 
-thread_local Block block;
+Block& block = *new Block;  // a thread may still run a grid while the process ends
 
 void Block::prepare(Grid& grid, size_t shared_bytes, uint64_t random) {
   grid_ = &grid;
@@ -206,7 +210,7 @@ void check_launch(const Grid& g, size_t shared_bytes) {
   if (!d.x || !d.y || !d.z || d.x > 2147483647u || d.y > 65535 || d.z > 65535)
     refuse("blocks of the grid");
   if (shared_bytes > kSharedLimit) refuse("more dynamic shared memory than a block may have");
-  if (current) refuse("a kernel launches a kernel");
+  if (in_kernel) refuse("a kernel launches a kernel");
 }
 
 }  // namespace
@@ -215,9 +219,14 @@ void set_seed(uint64_t value) { seed = value; }
 
 void run(Grid& grid, size_t shared_bytes) {
   check_launch(grid, shared_bytes);
-  struct Reset {
-    ~Reset() { current = nullptr; }
-  } reset;
+  const std::lock_guard lock(one_grid);
+  struct Kernel {
+    Kernel() { in_kernel = true; }
+    ~Kernel() {
+      in_kernel = false;
+      current = nullptr;
+    }
+  } kernel;
   uint64_t number = 0;
   for (unsigned z = 0; z < grid.grid_dim.z; ++z) {
     for (unsigned y = 0; y < grid.grid_dim.y; ++y) {

@@ -1,5 +1,5 @@
-// A grid that runs: its threads, what they wait for, and `launch`. One grid at a time runs on a
-// host thread; several host threads may each run one.
+// A grid that runs: its threads, what they wait for, and `launch`. One grid runs at a time: host
+// threads wait for one another, so that shared memory is plain memory and its loops are quick.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +46,7 @@ struct Grid {
 };
 
 // The thread that runs.
-extern thread_local constinit Thread* current;
+extern Thread* current;
 
 // Order of threads in the launches that follow, on every host thread; FLAMBEAU_EMU_SEED is the
 // first.
