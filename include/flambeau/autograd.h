@@ -33,6 +33,21 @@ typedef struct flam_hook_callback {
   void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
 } flam_hook_callback;
 
+/** A function on all gradients that a node takes or gives. */
+typedef struct flam_node_hook_callback {
+  size_t struct_size; /* sizeof(flam_node_hook_callback) */
+  void *user; /* handed to the functions below */
+  /* `given`: the gradients that may be replaced: before the node runs those of its results, after
+   * it those of its operands, which it computed; borrowed, NULL where there is none. `seen`: after
+   * it those of its results, else none. `out_given`: n_out_given NULLs, one per entry of `given`,
+   * which may be set to owned replacements. Returns FLAM_OK, or records with flam_error_set and
+   * returns FLAM_ERROR_CALLBACK. */
+  flam_status (*call)(
+      void *user, flam_tensor *const *given, size_t n_given, flam_tensor *const *seen,
+      size_t n_seen, flam_tensor **out_given, size_t n_out_given);
+  void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
+} flam_node_hook_callback;
+
 /** The gradient of a function that the caller wrote. */
 typedef struct flam_function {
   size_t struct_size; /* sizeof(flam_function) */
@@ -293,6 +308,28 @@ FLAM_API int64_t flam_node_next_output_nr(const flam_node *node, size_t index);
  * - errors: none but those of a failed operand.
  */
 FLAM_API FLAM_NULLABLE flam_tensor *flam_node_variable(const flam_node *node);
+
+/** What a function of the caller's own was recorded with.
+ *
+ * - `node`: a node.
+ * - returns: `user` of its `flam_function`, or `NULL` without an error for any other operation.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_BORROWED(node)
+FLAM_API FLAM_NULLABLE void *flam_node_user(const flam_node *node);
+
+/** Runs a function whenever a backward pass runs a node, before it or after it.
+ *
+ * - `node`: an operation, or a leaf, whose gradient is accumulated in between.
+ * - `hook`: the function; copied.
+ * - `before`: whether it runs before the node and sees the gradients of its results; else after it,
+ *   with those of its operands (none for a leaf). Default false.
+ * - returns: the hook, to be removed or released.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `hook` has no function; `drop` has been called
+ * then.
+ */
+FLAM_API flam_hook *flam_node_register_hook(
+    flam_node *node, const flam_node_hook_callback *hook, flam_bool before FLAM_DEFAULT(0));
 
 /** Releases the handle of a node. Never fails.
  *

@@ -26,9 +26,13 @@ template <class T, size_t N> class SmallVector {
     std::uninitialized_copy(first, last, data_);
     size_ = uint32_t(last - first);
   }
-  SmallVector(const SmallVector& o) : SmallVector(o.begin(), o.end()) {}
+  SmallVector(const SmallVector& o)
+    requires std::is_copy_constructible_v<T>
+      : SmallVector(o.begin(), o.end()) {}
   SmallVector(SmallVector&& o) noexcept { steal(o); }
-  SmallVector& operator=(const SmallVector& o) {
+  SmallVector& operator=(const SmallVector& o)
+    requires std::is_copy_constructible_v<T>
+  {
     if (this != &o) *this = SmallVector(o);
     return *this;
   }

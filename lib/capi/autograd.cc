@@ -10,49 +10,84 @@
 
 namespace flambeau {
 
-// A hook of the program. Removing it drops the program's data at once, or after the call that is
-// running.
-class CallbackHook final : public Hook {
- public:
-  explicit CallbackHook(const flam_hook_callback* given)
-      : table_(capi::sized_copy(given, "flam_hook_callback")),
-        owner_(std::in_place, table_.user, table_.drop) {}
+namespace {
 
-  Tensor call(const Tensor& grad) override {
-    if (removed_) return {};
-    const Running running(*this);
-    return capi::call_back(
-        "a hook",
-        [&](flam_tensor** out) { return table_.call(table_.user, capi::handle(grad), out); },
-        capi::Result::optional);
+// A function of the program as its table says. Removing it drops the program's data at once, or
+// after the call that is running.
+template <class Table> class ProgramHook {
+ public:
+  ProgramHook(const Table* given, const char* type)
+      : table(capi::sized_copy(given, type)), owner_(std::in_place, table.user, table.drop) {
+    check(table.call != nullptr, Code::invalid_argument, "register_hook: the hook has no function");
   }
 
   void remove() {
-    removed_ = true;
+    removed = true;
     if (!running_) owner_.reset();
   }
-  bool callable() const { return table_.call != nullptr; }
 
- private:
   struct Running {
-    explicit Running(CallbackHook& h) : hook(h) { ++hook.running_; }
+    explicit Running(ProgramHook& h) : hook(h) { ++hook.running_; }
     ~Running() {
-      if (--hook.running_ == 0 && hook.removed_) hook.owner_.reset();
+      if (--hook.running_ == 0 && hook.removed) hook.owner_.reset();
     }
-    CallbackHook& hook;
+    ProgramHook& hook;
   };
 
-  flam_hook_callback table_;
+  const Table table;
+  bool removed = false;
+
+ private:
   std::optional<capi::Callback> owner_;
   int running_ = 0;
-  bool removed_ = false;
 };
 
-struct HookHandle final : flam_hook {
-  explicit HookHandle(Ref<CallbackHook> h) : hook(std::move(h)) {}
-  void remove() override { hook->remove(); }
-  Ref<CallbackHook> hook;
+class TensorHook final : public Hook, public ProgramHook<flam_hook_callback> {
+ public:
+  explicit TensorHook(const flam_hook_callback* given) : ProgramHook(given, "flam_hook_callback") {}
+
+  Tensor call(const Tensor& grad) override {
+    if (removed) return {};
+    const Running running(*this);
+    return capi::call_back(
+        "a hook",
+        [&](flam_tensor** out) { return table.call(table.user, capi::handle(grad), out); },
+        capi::Result::optional);
+  }
 };
+
+class ProgramNodeHook final : public NodeHook, public ProgramHook<flam_node_hook_callback> {
+ public:
+  explicit ProgramNodeHook(const flam_node_hook_callback* given)
+      : ProgramHook(given, "flam_node_hook_callback") {}
+
+  void call(Tensors& given, TensorsView seen) override {
+    if (removed) return;
+    const Running running(*this);
+    SmallVector<flam_tensor*, 3> out(given.size(), nullptr);
+    const capi::HostCall call;
+    flam_status status = table.call(table.user, capi::handles(given), given.size(),
+                                    capi::handles(seen), seen.size(), out.data(), out.size());
+    Tensors changed;
+    for (flam_tensor* h : out) changed.push_back(capi::adopt("a node's hook", h, &status));
+    if (status != FLAM_OK) capi::throw_callback_error("a node's hook", status);
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (changed[i]) given[i] = std::move(changed[i]);
+    }
+  }
+};
+
+template <class H> struct HookHandle final : flam_hook {
+  explicit HookHandle(Ref<H> h) : hook(std::move(h)) {}
+  void remove() override { hook->remove(); }
+  Ref<H> hook;
+};
+
+template <class H> Ref<flam_hook> handle_of(Ref<H> hook) {
+  return make_ref<HookHandle<H>>(std::move(hook));
+}
+
+}  // namespace
 
 }  // namespace flambeau
 
@@ -115,8 +150,8 @@ bool tensor_retains_grad(const Tensor& t) {
 }
 
 void tensor_detach_(const Tensor& t) {
-  check(!t.base() || !requires_grad(t.base()), Code::autograd,
-        "Can't detach views in-place. Use detach() instead.");
+  if (modes.inference) return;
+  check(!t.base(), Code::autograd, "Can't detach views in-place. Use detach() instead: ", t);
   AutogradData* d = t.impl()->autograd.get();
   if (!d) return;
   d->move_to(nullptr, 0);
@@ -126,8 +161,7 @@ void tensor_detach_(const Tensor& t) {
 int64_t tensor_output_nr(const Tensor& t) { return grad_fn(t) ? autograd_data(t).output_nr : 0; }
 
 Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* callback) {
-  auto hook = make_ref<CallbackHook>(callback);
-  check(hook->callable(), Code::invalid_argument, "register_hook: the hook has no function");
+  auto hook = make_ref<TensorHook>(callback);
   check(requires_grad(t), Code::autograd,
         "cannot register a hook on a tensor that doesn't require gradient: ", t);
   if (const Ref<Node> node = grad_fn(t)) {
@@ -135,20 +169,18 @@ Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* c
   } else {
     autograd_data(t).hooks.push_back(hook);
   }
-  return make_ref<HookHandle>(std::move(hook));
+  return handle_of(std::move(hook));
 }
 
 Ref<flam_hook> tensor_register_post_accumulate_grad_hook(const Tensor& t,
                                                          const flam_hook_callback* callback) {
-  auto hook = make_ref<CallbackHook>(callback);
-  check(hook->callable(), Code::invalid_argument,
-        "register_post_accumulate_grad_hook: no function");
+  auto hook = make_ref<TensorHook>(callback);
   check(requires_grad(t), Code::autograd,
         "cannot register a hook on a tensor that doesn't require gradient: ", t);
   check(is_leaf(t), Code::autograd,
         "post accumulate grad hooks cannot be registered on non-leaf tensors: ", t);
   autograd_data(t).accumulated_hooks.push_back(hook);
-  return make_ref<HookHandle>(std::move(hook));
+  return handle_of(std::move(hook));
 }
 
 void hook_remove(flam_hook* hook) { hook->remove(); }
@@ -184,6 +216,15 @@ int64_t node_next_output_nr(const flam_node* n, size_t index) {
 }
 
 Tensor node_variable(const flam_node* n) { return n->edge.leaf; }
+
+Ref<flam_hook> node_register_hook(flam_node* n, const flam_node_hook_callback* callback,
+                                  bool before) {
+  auto hook = make_ref<ProgramNodeHook>(callback);
+  auto& hooks = n->edge.node ? n->edge.node->node_hooks : autograd_data(n->edge.leaf).node_hooks;
+  if (!hooks) hooks = std::make_unique<NodeHooks>();
+  (before ? hooks->before : hooks->after).push_back(hook);
+  return handle_of(std::move(hook));
+}
 
 void node_release(flam_node* n) {
   if (n) n->release();

@@ -42,6 +42,7 @@ class FunctionNode final : public Node {
   }
 
   bool callable() const { return table_.backward != nullptr; }
+  void* user() const { return table_.user; }
 
   void release_saved() override { capi::call_drop(table_.release_saved, table_.user); }
 
@@ -68,6 +69,7 @@ bool contains(TensorsView list, const Tensor& t) {
 }
 
 void check_dirty(const Tensor& t) {
+  if (modes.grad && t.impl()->creation != Creation::normal && requires_grad(t)) fail_view(t, false);
   check(!modes.grad || !(requires_grad(t) && is_leaf(t)), Code::autograd,
         "a leaf Variable that requires grad has been used in an in-place operation: ", t);
 }
@@ -107,6 +109,11 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
     }
   }
   return make_list(std::move(results));
+}
+
+void* node_user(const flam_node* n) {
+  const auto* function = dynamic_cast<const FunctionNode*>(n->edge.node.get());
+  return function ? function->user() : nullptr;
 }
 
 bool function_wanted(size_t index) { return wanted(index); }

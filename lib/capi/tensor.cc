@@ -193,7 +193,6 @@ int64_t tensor_item_i64(const Tensor& t) {
 }
 
 void tensor_set_data(const Tensor& t, const Tensor& src) {
-  check(is_leaf(t), Code::autograd, "set_data: ", t, " was computed by a recorded operation");
   check(!requires_grad(t) || is_floating(src.dtype()), Code::dtype,
         "data set to a tensor that requires gradients must be floating point, got ", src);
   TensorImpl& to = *t.impl();

@@ -5,14 +5,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <optional>
 #include <queue>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
+#include "device/current.h"
 #include "device/label.h"
 #include "device/probe.h"
 #include "device/step.h"
+#include "graph/generator.h"
 #include "graph/mode.h"
 #include "graph/saved_hooks.h"
 #include "ops/ops.h"
@@ -168,10 +173,14 @@ Tensor conform(Tensor g, DimsView sizes, Dtype dtype, const char* op) {
   return g.dtype() == dtype ? g : ops::to_dtype(g, dtype);
 }
 
-bool is_only_user(
-    const Tensor& t) {  // and it has an element of its own for each index: no expanded gradient
+// Whether the elements fill one run of memory, in whatever order, each once.
+bool is_dense(const Tensor& t) {
+  return t.is_contiguous() || std::ranges::equal(t.strides(), dense_strides(t));
+}
+
+bool is_only_user(const Tensor& t) {  // and no expanded gradient
   return t.impl()->use_count() == 1 && t.storage()->use_count() == 1 && !t.impl()->autograd &&
-         t.is_contiguous();
+         is_dense(t);
 }
 
 void Walk::deliver(const Edge& e, Tensor grad) {
@@ -210,11 +219,16 @@ Tensor Walk::run_hooks(const SmallVector<Ref<Hook>, 1>& hooks, Tensor grad) {
 void accumulate_grad(const Tensor& leaf, Tensor g, bool create) {
   Tensor& slot = autograd_data(leaf).grad;
   if (!slot) {
-    // A gradient that nobody else holds, laid out as its leaf, needs no copy.
-    const bool stealable =
-        !create && is_only_user(g) &&
-        std::equal(g.strides().begin(), g.strides().end(), leaf.strides().begin());
-    slot = stealable ? std::move(g) : create ? ops::add(g, wrapped_number(0.0)) : ops::clone(g);
+    // Laid out as its leaf, where that has no gaps; what nobody else holds then needs no copy.
+    const Dims strides = is_dense(leaf) ? Dims(leaf.strides()) : contiguous_strides(leaf.sizes());
+    const bool fits = std::ranges::equal(g.strides(), strides) || g.numel() < 2;
+    if (fits && !create && is_only_user(g)) {
+      slot = std::move(g);
+    } else if (fits) {
+      slot = ops::clone(g);
+    } else {
+      slot = ops::copy_(empty_strided(g.sizes(), strides, g.dtype(), g.device()), g);
+    }
   } else if (create) {
     slot = ops::add(slot, g);
   } else {
@@ -222,10 +236,22 @@ void accumulate_grad(const Tensor& leaf, Tensor g, bool create) {
   }
 }
 
+void run_node_hooks(const SmallVector<Ref<NodeHook>, 1>& hooks, Tensors& given, TensorsView seen) {
+  for (const Ref<NodeHook>& h : SmallVector<Ref<NodeHook>, 1>(hooks)) h->call(given, seen);
+}
+
 void accumulate_with_hooks(const Tensor& leaf, Tensor g, bool create) {
+  Tensors seen;
+  if (autograd_data(leaf).node_hooks) [[unlikely]] {
+    seen = {std::move(g)};
+    run_node_hooks(autograd_data(leaf).node_hooks->before, seen, {});
+    g = create ? seen[0] : ops::clone(seen[0]);
+  }
   accumulate_grad(leaf, std::move(g), create);
   const SmallVector<Ref<Hook>, 1> hooks(autograd_data(leaf).accumulated_hooks);
   for (const Ref<Hook>& h : hooks) h->call(leaf);
+  Tensors none;
+  if (!seen.empty()) run_node_hooks(autograd_data(leaf).node_hooks->after, none, seen);
 }
 
 void Walk::run_leaf(Task& t) {
@@ -257,16 +283,20 @@ void Walk::run_node(Task& t) {
     dy[h.nr] = hooked(*h.hook, dy[h.nr]);
   }
   for (const Node::Retained& r : node->retained) {
-    if (dy[r.nr]) autograd_data(Tensor(Ref<TensorImpl>::share(r.tensor))).grad = dy[r.nr];
+    if (!dy[r.nr]) continue;
+    Tensor& kept = autograd_data(Tensor(Ref<TensorImpl>::share(r.tensor))).grad;
+    kept = kept ? ops::add(kept, dy[r.nr]) : dy[r.nr];
   }
   for (size_t i = 0; i < t.captures.size(); ++i)
     captured[size_t(t.captures[i])] = dy[t.capture_nr[i]];
 
-  bool any = false, onward = false;
+  bool any = false, onward = accumulate_;
   for (const Tensor& g : dy) any |= g.defined();
   for (const Edge& e : node->next) onward |= e && task(e).needed;
   Tensors dx;
+  // A node that made an input asked for, and has no other to go on to, keeps what it saved.
   if (any && onward) {
+    if (node->node_hooks) run_node_hooks(node->node_hooks->before, dy, {});
     struct Restore {
       Node* before = current_node;
       ~Restore() { current_node = before; }
@@ -278,8 +308,10 @@ void Walk::run_node(Task& t) {
     dx = node->apply(dy);
     if (detect_anomaly) refuse_nan(*node, dx);
     if (!unpacked_.entries.empty()) unpacked_.entries.clear();
+    dx.resize(node->next.size());
+    if (node->node_hooks) run_node_hooks(node->node_hooks->after, dx, dy);
   }
-  if (!retain_ && t.needed) node->release_saved();
+  if (!retain_ && t.needed && onward) node->release_saved();
   dy.clear();
   dx.resize(node->next.size());
   for (size_t i = 0; i < node->next.size(); ++i) {
@@ -328,7 +360,38 @@ class RunningPass {
   UnpackedValues* const unpacked_before_;
 };
 
+// Walks inside walks that one thread's stack holds, the program's frames among them. PyTorch's
+// number: an interpreter that counts its own frames (Python's 1,000) must get by, too.
+constexpr int kDeepest = 60;
+FLAM_THREAD_LOCAL int walks_open = 0;
+
+// Runs f on a thread of its own, as this one: with its modes, devices, streams and generators.
+template <class F> void on_another_thread(F&& f) {
+  const Modes mine = modes;
+  const Current chosen = current_choice();
+  Generator* const generator = generator_override();
+  std::exception_ptr failure;
+  std::thread other([&] {
+    restore_choice(chosen);
+    const ModeScope same(mine);
+    std::optional<GeneratorScope> drawing;
+    if (generator) drawing.emplace(*generator);
+    try {
+      f();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  other.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
 void Walk::run() {
+  if (walks_open >= kDeepest) return on_another_thread([this] { run(); });
+  struct Open {
+    Open() { ++walks_open; }
+    ~Open() { --walks_open; }
+  } open;
   const BackwardPhase phase;
   const RunningPass pass(this, accumulate_, &unpacked_);
   GradMode mode(create_);

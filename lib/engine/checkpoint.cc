@@ -158,17 +158,17 @@ class SecondRun final : public SavedHooks {
 
   Ref<Packed> pack(const Tensor& t) override {
     const size_t number = count_++;
-    const Saved value = kept(alias(t));
+    Saved value = kept(alias(t));
     if (number < slots_.size()) {
       const Kind kind(t);
       if (!(kind == slots_[number].kind)) differing_.push_back({number, kind});
-      if (slots_[number].wanted) found_.emplace(number, value);
+      if (slots_[number].wanted) found_.emplace(number, value.copy());
     }
     if (count_ >= slots_.size() && frame_.options_.early_stop) {
       stopped_ = true;
       throw Error(kDiffers, "stop: every value that backward needs was computed again");
     }
-    return make_ref<Kept>(value);
+    return make_ref<Kept>(std::move(value));
   }
 
   bool stopped() const { return stopped_; }

@@ -15,6 +15,7 @@ struct AutogradData : Pooled {
   Tensor grad;
   SmallVector<Ref<Hook>, 1> hooks;              // leaves only; others keep them on the node
   SmallVector<Ref<Hook>, 1> accumulated_hooks;  // run after a leaf's gradient was accumulated
+  std::unique_ptr<NodeHooks> node_hooks;        // of a leaf's AccumulateGrad
   TensorImpl* self = nullptr;
 
   // Makes the tensor output `nr` of another node, or of none; a retained gradient is asked of that
@@ -29,10 +30,10 @@ AutogradData& autograd_data(const Tensor& t);  // makes it where absent
 // null.
 const Ref<Node>& grad_fn(const Tensor& t);
 
+// A view requires grad with its base, also where none of its own was recorded.
 inline bool requires_grad(const Tensor& t) {
   const AutogradData* d = t.impl()->autograd.get();
-  if (!d) return t.base() && t.base().impl()->autograd && bool(grad_fn(t));
-  return d->requires_grad || d->grad_fn || (t.base() && bool(grad_fn(t)));
+  return (d && (d->requires_grad || d->grad_fn)) || (t.base() && requires_grad(t.base()));
 }
 inline bool is_leaf(const Tensor& t) { return !grad_fn(t); }
 
@@ -42,6 +43,11 @@ Edge gradient_edge(const Tensor& t);
 // Makes t an output of `node`. set_history is for fresh tensors, rebase_history for written-to
 // ones.
 void set_history(const Tensor& t, Ref<Node> node);
+
+// Makes v a view of x, with the modes that say whether writing through it is known to the graph.
+void set_base(const Tensor& v, const Tensor& x, bool one_of_several = false);
+// Refuses a write through such a view, or the use of one that was written through `elsewhere`.
+[[noreturn]] void fail_view(const Tensor& v, bool elsewhere);
 
 // Regenerates a view's node from its base's; set by ops/view.cc, which knows how.
 using ViewNode = Ref<Node> (*)(const Tensor& view);

@@ -51,6 +51,7 @@ void GeneratorStates::restore() const {
   for (const Entry& e : entries_) e.generator->set_state(e.state);
 }
 
+Generator* generator_override() { return t_override; }
 GeneratorScope::GeneratorScope(Generator& g) : before_(t_override) { t_override = &g; }
 GeneratorScope::~GeneratorScope() { t_override = before_; }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "graph/autograd_data.h"
+#include "graph/mode.h"
 
 namespace flambeau {
 
@@ -30,6 +31,7 @@ AutogradData& autograd_data(const Tensor& t) {
   if (!slot) {
     slot.reset(new AutogradData);
     slot->self = t.impl();
+    slot->fresh_at = t.impl()->viewed_at;
   }
   return *slot;
 }
@@ -41,9 +43,9 @@ bool is_stale(const Tensor& view) {
   AutogradData* d = view.impl()->autograd.get();
   if (d && d->requires_grad) return false;
   const uint32_t version = view.storage()->version();
-  const bool fresh = d && std::atomic_ref(d->fresh_at).load(std::memory_order_acquire) == version;
-  const AutogradData* of_base = view.base().impl()->autograd.get();
-  return !fresh && version != 0 && of_base && of_base->grad_fn;
+  const uint32_t fresh_at =
+      d ? std::atomic_ref(d->fresh_at).load(std::memory_order_acquire) : view.impl()->viewed_at;
+  return fresh_at != version && requires_grad(view.base());
 }
 
 // Threads that read a view at once come here together; all but the first find it done.
@@ -51,6 +53,7 @@ void refresh(const Tensor& view) {
   static std::recursive_mutex& mutex = *new std::recursive_mutex;  // making a node reads views
   const std::lock_guard lock(mutex);
   if (!is_stale(view)) return;
+  if (view.impl()->creation != Creation::normal) fail_view(view, true);
   Ref<Node> node = make_view_node(view);
   AutogradData& d = autograd_data(view);
   d.move_to(std::move(node), 0);
@@ -58,6 +61,42 @@ void refresh(const Tensor& view) {
 }
 
 }  // namespace
+
+void set_base(const Tensor& v, const Tensor& x, bool one_of_several) {
+  if (x.impl()->inference) return;
+  TensorImpl& to = *v.impl();
+  to.base = x.base() ? x.base() : x;
+  to.viewed_at = v.storage()->version();
+  to.creation = modes.inference  ? Creation::inference
+                : !modes.grad    ? Creation::no_grad
+                : one_of_several ? Creation::one_of_several
+                                 : x.impl()->creation;
+}
+
+void fail_view(const Tensor& v, bool elsewhere) {
+  const char* const changed = elsewhere
+                                  ? "its base or another view of its base has been modified inplace"
+                                  : "is being modified inplace";
+  if (v.impl()->creation == Creation::one_of_several) {
+    const AutogradData* d = v.impl()->autograd.get();
+    const std::string_view of = d && d->grad_fn ? d->grad_fn->name() : "a function";
+    throw Error(
+        Code::autograd,
+        cat_text("Output ", d ? d->output_nr : 0, " of ", of.substr(0, of.find("Backward")),
+                 " is a view and ", changed,
+                 ". This view is the output of a function that returns multiple views. Such "
+                 "functions do not allow the output views to be modified inplace"),
+        describe(v), "write the out-of-place form, or take the part with narrow() or select()");
+  }
+  const bool inference = v.impl()->creation == Creation::inference;
+  throw Error(Code::autograd,
+              cat_text("A view was created in ", inference ? "inference" : "no_grad", " mode and ",
+                       changed, inference ? " in normal mode" : " with grad mode enabled",
+                       ". Given that this use case is ambiguous and error-prone, it is forbidden"),
+              describe(v),
+              inference ? "make the view outside of inference_mode(), or write inside it"
+                        : "make the view and write to it both inside no_grad(), or both outside");
+}
 
 const Ref<Node>& grad_fn(const Tensor& t) {
   static const Ref<Node> none;
@@ -113,7 +152,10 @@ void fail_freed(const char* op) {
   throw Error(
       Code::autograd,
       "Trying to backward through the graph a second time (or directly access saved tensors "
-      "after they have already been freed)",
+      "after they have already been freed). Saved intermediate values of the graph are freed when "
+      "you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+      "through the graph a second time or if you need to access saved tensors after calling "
+      "backward",
       cat_text("the values saved by \"", op, "\" were freed by the first backward"),
       "call backward(retain_graph=True) the first time");
 }

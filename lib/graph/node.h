@@ -1,6 +1,7 @@
 // The recorded graph: one node per differentiable op, pointing to the nodes (or leaves) that its
 // operands came from. Nodes know nothing of ops: NodeOf wraps an op's own gradient functor.
 #pragma once
+#include <memory>
 #include <optional>
 #include <type_traits>
 
@@ -35,6 +36,18 @@ class Hook : public RefCounted {
   virtual Tensor call(const Tensor& grad) = 0;
 };
 
+// A function of the program on all gradients that a node takes or gives.
+class NodeHook : public RefCounted {
+ public:
+  // Before the node runs `given` are its gradients and `seen` is empty; after it, `given` are those
+  // that it computed and `seen` those that it was given. Entries of `given` may be replaced.
+  virtual void call(Tensors& given, TensorsView seen) = 0;
+};
+
+struct NodeHooks {
+  SmallVector<Ref<NodeHook>, 1> before, after;
+};
+
 class Node : public RefCounted, public Pooled {
  public:
   SmallVector<Edge, 3> next;           // one per operand, in order
@@ -52,6 +65,7 @@ class Node : public RefCounted, public Pooled {
     TensorImpl* tensor;  // not owned: the tensor owns this node and withdraws itself
   };
   SmallVector<Retained, 1> retained;  // retain_grad()
+  std::unique_ptr<NodeHooks> node_hooks;
 
   virtual const char* name() const = 0;
   // Gradients of the operands from those of the outputs; undefined entries mean zero.
@@ -83,6 +97,13 @@ inline bool wanted(size_t i) {
 
 [[noreturn]] void fail_freed(const char* op);
 
+// A member of functors that serve one pass although they save nothing.
+struct ServesOnce {
+  ServesOnce() = default;
+  ServesOnce(ServesOnce&&) = default;
+  ServesOnce& operator=(ServesOnce&&) = default;
+};
+
 template <class F> class NodeOf final : public Node {
  public:
   explicit NodeOf(F&& f) : f_(std::move(f)) {}
@@ -96,8 +117,9 @@ template <class F> class NodeOf final : public Node {
     }
   }
   void release_saved() override {
-    // What holds no tensors has nothing to free, and runs again when the next pass comes by.
-    if constexpr (!std::is_trivially_destructible_v<F>) f_.reset();
+    // Saved values cannot be copied: a functor that can has none, frees nothing and runs again when
+    // the next pass comes by.
+    if constexpr (!std::is_copy_constructible_v<F>) f_.reset();
   }
 
  private:

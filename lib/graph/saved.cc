@@ -99,6 +99,25 @@ Tensor Saved::unpacked() const {
   return data;
 }
 
+Saved Saved::copy() const {
+  Saved s;
+  s.tensor_ = tensor_;
+  s.version_ = version_;
+  s.was_recorded_ = was_recorded_;
+  s.is_output_ = is_output_;
+  s.is_packed_ = is_packed_;
+  s.output_nr_ = output_nr_;
+  return s;
+}
+
+void Saved::fail_inference() {
+  throw Error(
+      Code::autograd,
+      "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+      "inference mode in computation tracked by autograd",
+      {}, "save a clone(), or make the tensor under no_grad() instead");
+}
+
 void Saved::fail_overwritten() const {
   const uint32_t now = tensor_.storage()->version();
   const char* op = current_node ? current_node->name() : "backward";
@@ -123,6 +142,11 @@ Tensor Saved::get() const {
     return unpacked();
   if (tensor_.storage()->version() != version_) [[unlikely]]
     fail_overwritten();
+  if (was_recorded_ && !is_recorded(tensor_)) [[unlikely]]
+    fail(Code::autograd,
+         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This "
+         "is not supported, please use out-of-place `.detach()` instead: ",
+         tensor_);
   if (!is_output_ || !current_node || !modes.grad) return tensor_;
   return with_history(tensor_, {Ref<Node>::share(current_node), {}, output_nr_});
 }

@@ -14,10 +14,19 @@ class Saved {
  public:
   Saved() = default;
   // Without hooks, or through those that are set.
-  Saved(const Tensor& t, uint32_t version) : tensor_(t), version_(version) {}
+  Saved(const Tensor& t, uint32_t version)
+      : tensor_(t), version_(version), was_recorded_(is_recorded(t)) {
+    if (t.impl()->inference) [[unlikely]]
+      fail_inference();
+  }
   static Saved hooked(const Tensor& t);
   // nr: which of its op's results.
   static Saved output(const Tensor& y, uint32_t nr = 0, bool hooks = modes.saved_hooks != nullptr);
+
+  // Not copyable by itself: so a gradient's functor shows that it saves something.
+  Saved(Saved&&) = default;
+  Saved& operator=(Saved&&) = default;
+  Saved copy() const;
 
   bool defined() const { return tensor_.defined(); }
   Tensor get() const;
@@ -28,9 +37,15 @@ class Saved {
   void pack();
   Tensor unpacked() const;
   [[noreturn]] void fail_overwritten() const;
+  [[noreturn]] static void fail_inference();
+  static bool is_recorded(const Tensor& t) {
+    const AutogradData* d = t.impl()->autograd.get();
+    return d && d->grad_fn;
+  }
 
   Tensor tensor_;
   uint32_t version_ = 0;
+  bool was_recorded_ = false;  // and no leaf: detach_() since would lose its history
   bool is_output_ = false;
   bool is_packed_ = false;  // tensor_'s storage has no data and owns a Packed
   uint32_t output_nr_ = 0;

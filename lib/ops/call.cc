@@ -105,8 +105,10 @@ Call::Call(Form form, std::span<const Operand> operands, Devices devices)
     if (recording && !grad_) grad_ = requires_grad(t) && is_floating(t.dtype());
   }
   if (grad_ && !in_forward()) note_forward(leading_size_of_data(operands));
-  if (into_ && into_->is_out() && grad_) [[unlikely]]
-    ops::fail_recorded_out(op_);
+  if (into_ && grad_) [[unlikely]] {
+    if (into_->is_out()) ops::fail_recorded_out(op_);
+    if (into_->target().impl()->creation != Creation::normal) fail_view(into_->target(), false);
+  }
   if (modes.autocast) [[unlikely]]
     apply_autocast();
   if (probe::on()) [[unlikely]]

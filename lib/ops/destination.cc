@@ -25,6 +25,7 @@ struct CopySlices {
   Dtype dtype;
   Device device;
   Ref<Node> inner;
+  [[no_unique_address]] ServesOnce once{};
   static constexpr auto name = "CopySlices";
 
   Tensors operator()(const Tensor& dy) const {
@@ -61,6 +62,7 @@ void rebase_history(const Tensor& t, Ref<Node> node) {
     set_history(t, std::move(node));
     return;
   }
+  if (t.impl()->creation != Creation::normal) fail_view(t, false);
   node->outputs.push_back({Dims(t.sizes()), t.dtype(), t.device()});
   CopySlices slices{Dims(base.sizes()),
                     Dims(base.strides()),
@@ -147,6 +149,8 @@ void check_writable(const Tensor& target, const char* op, Destination::Kind kind
   check(!target.impl()->inference || modes.inference, Code::autograd, op,
         ": Inplace update to inference tensor outside InferenceMode is not allowed.");
   if (!modes.grad) return;
+  if (target.impl()->creation != Creation::normal && requires_grad(target)) [[unlikely]]
+    fail_view(target, false);
   const bool leaf = requires_grad(target) && is_leaf(target);
   if (kind == Destination::out) {
     if (requires_grad(target)) fail_recorded_out(op);

@@ -59,6 +59,10 @@ class Tensor {
 using Tensors = SmallVector<Tensor, 3>;  // gradients of an op's operands; undefined: none
 using TensorsView = std::span<const Tensor>;
 
+// Where a view was made that may not be written to once gradients are recorded: what the write
+// would do to the base's history is not known.
+enum class Creation : uint8_t { normal, no_grad, inference, one_of_several };
+
 class TensorImpl final : public RefCounted, public Pooled {
  public:
   TensorImpl(Ref<Storage> storage, int64_t offset, DimsView sizes, DimsView strides, Dtype dtype);
@@ -70,6 +74,8 @@ class TensorImpl final : public RefCounted, public Pooled {
   std::unique_ptr<AutogradData, AutogradDeleter> autograd;  // null: plain data
   Dtype dtype;
   bool contiguous, wrapped_number = false, inference = false;
+  Creation creation = Creation::normal;  // of a view
+  uint32_t viewed_at = 0;                // the storage's version when the view was made
 
   void set_geometry(int64_t new_offset, DimsView new_sizes, DimsView new_strides);
   // Takes over another tensor's data, dtype and geometry: how `.data = x` and module moves keep

@@ -20,7 +20,8 @@ LAYERS = [
     "_tensor",
     "_factory",
     "_complex _contract _copies _debug_switches _deprecated _dlpack _exchange _foreach _functions "
-    "_indexing _operators _sampled _signatures _storage _unique autograd linalg random special",
+    "_identity _indexing _operators _sampled _signatures _storage _unique autograd linalg random "
+    "special",
     "_torch",
     "",  # every other package
     "_C _methods overrides",

@@ -61,8 +61,11 @@ def test_products_and_matrices(torch, func, x):
     assert torch.equal(value, function(x)) and torch.allclose(tangent, matrix @ v)
     assert torch.allclose(func.hessian(lambda x: (x**3).sum())(x), torch.diag(6 * x))
     assert func.hessian(lambda x: x.sum())(x).tolist() == [[0] * 3] * 3
-    found, aux = func.jacrev(lambda x: (x * 2, "aux"), has_aux=True)(x)
-    assert aux == "aux" and torch.equal(found, 2 * torch.eye(3).to(x))
+    found, aux = func.jacrev(lambda x: (x * 2, x), has_aux=True)(x)
+    assert torch.equal(aux, x) and torch.equal(found, 2 * torch.eye(3).to(x))
+    for of in (func.jacrev, func.jacfwd, func.grad, func.grad_and_value):
+        with pytest.raises(RuntimeError, match="Expected tensors, got unsupported type"):
+            of(lambda x: (x.sum(), "aux"), has_aux=True)(x)
 
 
 def test_errors(torch, func, x):

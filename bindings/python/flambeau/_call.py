@@ -49,9 +49,8 @@ def _dtype(code):
 def _tensors(h):
     """An owned `flam_tensor_list *` as a tuple of tensors."""
     try:
-        return tuple(
-            _entry(_fast.flam_tensor_list_get(h, i)) for i in range(_fast.flam_tensor_list_size(h))
-        )
+        n = _fast.flam_tensor_list_size(h)
+        return tuple([_entry(_fast.flam_tensor_list_get(h, i)) for i in range(n)])
     finally:
         _fast.flam_tensor_list_release(h)
 

@@ -24,6 +24,11 @@ def keep(value):
     return handle
 
 
+def is_kept(user):
+    """Whether a pointer is one of `keep`'s: other languages have their own."""
+    return user in _alive
+
+
 def value_of(user):
     """What `keep` was given."""
     return ffi.from_handle(user)

@@ -45,7 +45,7 @@ def to_numpy(tensor, *, force=False):
             f"can't convert {tensor.device} device type tensor to numpy. "
             "Use Tensor.cpu() to copy the tensor to host memory first."
         )
-    elif tensor.requires_grad:
+    elif tensor.requires_grad and _fast.flam_grad_enabled():
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )

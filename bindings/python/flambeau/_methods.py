@@ -16,6 +16,7 @@ _LAZY = {
     "_dlpack": "__dlpack__=export",
     "_exchange": "__copy__=shallow_copy __deepcopy__=deep_copy __reduce_ex__=reduced "
     "numpy=to_numpy tolist=to_list",
+    "_identity": "_base",
     "_storage": "storage=TypedStorage untyped_storage=UntypedStorage",
     "_unique": "unique unique_consecutive",
     "autograd.graph": "grad_fn=node_of register_hook register_post_accumulate_grad_hook",
@@ -55,7 +56,7 @@ def _init_subclass(cls, **named):
 for _entry, _module in by_name(_LAZY).items():
     _shown, _, _name = _entry.partition("=")
     setattr(Tensor, _shown, _method(_shown, _module, _name or _shown))
-for _shown in ("grad_fn", "imag", "real"):
+for _shown in ("_base", "grad_fn", "imag", "real"):
     setattr(Tensor, _shown, property(getattr(Tensor, _shown)))
 Tensor.__torch_function__ = classmethod(_torch_function)
 Tensor.__init_subclass__ = classmethod(_init_subclass)

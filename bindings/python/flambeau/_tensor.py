@@ -44,7 +44,7 @@ def disabled_torch_function(func, types, args=(), kwargs=None):
 class Tensor(metaclass=_TensorMeta):
     """A multi-dimensional array with a gradient."""
 
-    __slots__ = ("_h", "__dict__", "__weakref__")
+    __slots__ = ("_h", "_grad_object", "__dict__", "__weakref__")
     __array_priority__ = 1000  # NumPy's operators leave `array + tensor` to us
     is_sparse = is_quantized = is_mkldnn = is_meta = is_nested = is_sparse_csr = False
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
@@ -168,7 +168,6 @@ class Tensor(metaclass=_TensorMeta):
     retains_grad = property(lambda self: bool(_fast.flam_tensor_retains_grad(self._h)))
     _version = property(lambda self: _fast.flam_tensor_version(self._h))
     output_nr = property(lambda self: _fast.flam_tensor_output_nr(self._h))
-    _base = property(lambda self: api.tensor_base(self))
 
     def is_inference(self):
         return bool(_fast.flam_tensor_is_inference(self._h))
@@ -191,7 +190,11 @@ class Tensor(metaclass=_TensorMeta):
                     2,
                 )
             return None
-        t = _new(Tensor)
+        t = getattr(self, "_grad_object", None)  # of the object that was assigned or shown
+        if t is not None and t._h == h:
+            _rel(h)
+            return t
+        t = self._grad_object = _new(Tensor)
         t._h = h
         return t
 
@@ -204,6 +207,7 @@ class Tensor(metaclass=_TensorMeta):
             )
         if _fast.flam_tensor_set_grad(self._h, _NULL if value is None else value._h):
             _raise()
+        self._grad_object = value
 
     @grad.deleter
     def grad(self):
@@ -454,4 +458,5 @@ for _name, _method in ops.TENSOR.items():
     if _name not in Tensor.__dict__:
         setattr(Tensor, _name, _method)
 _printing.PLAIN.add(Tensor)
-_call.Tensor = ops.Tensor = api.Tensor = Tensor
+for _part in (_call, ops, api, *ops.PARTS):
+    _part.Tensor = Tensor

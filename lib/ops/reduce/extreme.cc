@@ -12,11 +12,13 @@ namespace {
 template <Name N> struct SharedBackward {
   Saved x, y;
   Dims dims, kept;
+  bool of_all;  // torch: NaNs share the gradient of max(), and leave none to a dimension's amax()
   static constexpr const char* name = N.text;
   Tensors operator()(const Tensor& dy) const {
-    const Tensor top = eq(x, reshape(y, kept));
+    const Tensor operand = x, same = eq(operand, reshape(y, kept));
+    const Tensor top = of_all ? logical_or(same, isnan(operand)) : same;
     const Tensor equals = sum(top, dims, true, dy.dtype());
-    return {keep_where(top, div(reshape(dy, kept), equals))};
+    return {div(keep_where(top, reshape(dy, kept)), equals)};
   }
 };
 
@@ -50,14 +52,15 @@ void check_not_empty(const char* op, const Tensor& x, const ReducedShape& over, 
 }
 
 template <Name N>
-Tensor extreme(Form op, const Kernel& k, const Tensor& input, DimsView dim, bool keepdim) {
+Tensor extreme(Form op, const Kernel& k, const Tensor& input, DimsView dim, bool keepdim,
+               bool of_all = false) {
   Call c{op, {input}};
   const ReducedShape over(input, dim, keepdim);
   check_not_empty(op, input, over, dim.empty());
   Tensor y = c.output(over.sizes, input.dtype());
   run_fold(op, k, input.dtype(), y, input, over.dims);
   if (!is_floating(input.dtype())) return c.constant(std::move(y));
-  SharedBackward<N> gradient{c.save(input), c.save_output(y), over.dims, over.kept};
+  SharedBackward<N> gradient{c.save(input), c.save_output(y), over.dims, over.kept, of_all};
   return c.track(std::move(y), std::move(gradient));
 }
 
@@ -94,8 +97,12 @@ Tensor position_of(Form op, const Kernel& k, const Tensor& input, std::optional<
 
 }  // namespace
 
-Tensor max(const Tensor& input) { return extreme<"MaxBackward1">(op::max, kMax, input, {}, false); }
-Tensor min(const Tensor& input) { return extreme<"MinBackward1">(op::min, kMin, input, {}, false); }
+Tensor max(const Tensor& input) {
+  return extreme<"MaxBackward1">(op::max, kMax, input, {}, false, true);
+}
+Tensor min(const Tensor& input) {
+  return extreme<"MinBackward1">(op::min, kMin, input, {}, false, true);
+}
 
 Tensor amax(const Tensor& input, DimsView dim, bool keepdim, Into into) {
   return extreme<"AmaxBackward0">(op::amax.to(into), kMax, input, dim, keepdim);

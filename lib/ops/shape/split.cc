@@ -41,14 +41,13 @@ struct UnbindBackward {
 template <class Backward>
 std::vector<Tensor> record_parts(const Op& name, const Tensor& x, size_t dim,
                                  std::vector<Tensor> parts) {
-  if (!modes.grad) return parts;
   Backward f;
   f.dim = dim;
   for (Tensor& p : parts) {
-    p.impl()->base = x.base() ? x.base() : x;
+    set_base(p, x, true);
     f.sizes.emplace_back(p.sizes());
   }
-  if (parts.empty() || !requires_grad(x)) return parts;
+  if (!modes.grad || parts.empty() || !requires_grad(x)) return parts;
   Call c{name, {x}};
   c.track_all(parts, std::move(f));
   return parts;

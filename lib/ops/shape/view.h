@@ -12,9 +12,8 @@ template <class F>
 Tensor make_view(const Op& name, const Tensor& x, DimsView sizes, DimsView strides, int64_t offset,
                  F&& f) {
   Tensor v = alias(x, sizes, strides, offset);
-  if (!modes.grad) return v;
-  v.impl()->base = x.base() ? x.base() : x;
-  if (!requires_grad(x)) return v;
+  set_base(v, x);
+  if (!modes.grad || !requires_grad(x)) return v;
   Call c{name, {x}};
   return c.track(std::move(v), std::forward<F>(f));
 }

@@ -53,6 +53,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         )
         return dict(zip(inputs, found))
     outputs, inputs = _listed(outputs), _listed(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
     if is_grads_batched:
         unused = bool(allow_unused) or materialize_grads
         found = _by_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)

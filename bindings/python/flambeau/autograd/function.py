@@ -4,7 +4,10 @@ The forward runs with recording off; the library then records one node for its r
 back here. Saved tensors go through the library, so that an in-place write between forward and
 backward is noticed."""
 
-from .._call import _fast, ffi
+import functools
+import weakref
+
+from .._call import _NULL, _fast, _raise, _tensors, ffi
 from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
 from .._gen import api
 from .._tensor import Tensor
@@ -14,11 +17,9 @@ from .grad_mode import is_grad_enabled, no_grad
 class FunctionCtx:
     """What forward hands to backward."""
 
-    def __init__(self):
-        self._to_save, self._saved = (), None
-        self._dirty, self._constant = (), ()
-        self._materialize = True
-        self.needs_input_grad = ()
+    _to_save = _dirty = _constant = _absent = needs_input_grad = ()
+    _saved = None
+    _materialize = True
 
     def save_for_backward(self, *tensors):
         """Keeps operands or results for backward."""
@@ -40,7 +41,7 @@ class FunctionCtx:
                 "retain_graph=True if you need to backward through the graph a second time or if "
                 "you need to access saved tensors after calling backward."
             )
-        return tuple(None if s is None else api.saved_get(s) for s in self._saved)
+        return tuple(None if s is None else _same_object(*s) for s in self._saved)
 
     def mark_dirty(self, *tensors):
         """Says which operands forward wrote in place."""
@@ -54,23 +55,31 @@ class FunctionCtx:
         """Whether missing gradients arrive as zeros (the default) or as None."""
         self._materialize = value
 
-    def _keep_saved(self, outputs):
+    def _keep_saved(self, inputs, outputs):
         """Turns the tensors to save into handles that check versions; nothing where no gradient
         will be recorded."""
-        if not (is_grad_enabled() and any(self.needs_input_grad)):
-            self._to_save, self._saved = (), []
+        if not self._to_save or not (is_grad_enabled() and any(self.needs_input_grad)):
+            self._to_save = self._saved = ()
             return
         place = {id(t): i for i, t in enumerate(outputs)}
+        changed = set(map(id, self._dirty))
+        for t in inputs:  # an operand that is handed through stays an operand
+            if id(t) not in changed:
+                place.pop(id(t), None)
         self._saved = [
-            None if t is None else api.saved_make(t, place.get(id(t), -1)) for t in self._to_save
+            None if t is None else (api.saved_make(t, place.get(id(t), -1)), weakref.ref(t))
+            for t in self._to_save
         ]
         self._to_save = ()
 
 
 @guarded("flam_py_function_backward")
 def _backward(user, grads, n_grads, out_grads, n_out_grads):
-    cls, ctx = value_of(user)
+    ctx = value_of(user)
+    cls = ctx._cls
     given = [borrowed(grads[i]) for i in range(n_grads)]
+    for i in ctx._absent:
+        given.insert(i, None)
     ctx.needs_input_grad = tuple(
         slot is not None and bool(_fast.flam_function_wanted(slot)) for slot in ctx._slots
     )
@@ -97,9 +106,15 @@ def _backward(user, grads, n_grads, out_grads, n_out_grads):
         out_grads[slot] = given_away(grad)
 
 
+def _same_object(saved, original):
+    """The saved tensor as the object that was saved, where that still lives."""
+    found, original = api.saved_get(saved), original()
+    return original if original is not None and original._h == found._h else found
+
+
 @ffi.def_extern(name="flam_py_function_release_saved")
 def _release_saved(user):
-    value_of(user)[1]._saved = None
+    value_of(user)._saved = None
 
 
 class Function(FunctionCtx):
@@ -113,6 +128,10 @@ class Function(FunctionCtx):
         )
 
     @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
     def backward(ctx, *grad_outputs):
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
@@ -122,20 +141,27 @@ class Function(FunctionCtx):
     @classmethod
     def apply(cls, *args, **kwargs):
         """Runs the forward and records its gradient."""
-        ctx = _context(cls)
-        tensors = [a for a in args if isinstance(a, Tensor)]
-        slots = iter(range(len(tensors)))
-        ctx._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
-        ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        ctx = _context_class(cls)()
+        tensors, slots, wanted = [], [], []
+        for a in args:
+            given = isinstance(a, Tensor)
+            slots.append(len(tensors) if given else None)
+            wanted.append(given and a.requires_grad)
+            if given:
+                tensors.append(a)
+        ctx._slots, ctx.needs_input_grad = tuple(slots), tuple(wanted)
         with no_grad():
-            if "setup_context" in _methods(cls):
+            if cls.setup_context is Function.setup_context:
+                results = cls.forward(ctx, *args, **kwargs)
+            else:
                 results = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, results)
-            else:
-                results = cls.forward(ctx, *args, **kwargs)
+        if isinstance(results, Tensor):
+            return _record(ctx, tensors, [results])[0]
         several = isinstance(results, tuple)
         outputs = results if several else (results,)
-        recorded = _record(cls, ctx, tensors, [o for o in outputs if isinstance(o, Tensor)])
+        ctx._absent = [i for i, o in enumerate(outputs) if not isinstance(o, Tensor)]
+        recorded = iter(_record(ctx, tensors, [o for o in outputs if isinstance(o, Tensor)]))
         found = tuple(next(recorded) if isinstance(o, Tensor) else o for o in outputs)
         return found if several else found[0]
 
@@ -148,27 +174,39 @@ class InplaceFunction(Function):
         self.inplace = inplace
 
 
-def _context(cls):
-    """A fresh ctx; torch shows the class's static methods on it, so that helpers can be called
-    through it."""
-    return type(cls.__name__ + "Backward", (FunctionCtx,), {"_cls": cls})()
+_TABLE = ffi.typeof("flam_function *")
+_function_record = _fast.flam_function_record
 
 
-def _methods(cls):
-    ours = InplaceFunction, Function, FunctionCtx, object
-    return {name for base in cls.__mro__ if base not in ours for name in vars(base)}
+def _context_class(cls):
+    """The class of a function's ctx; torch shows the function's static methods on it, so that
+    helpers can be called through it."""
+    found = vars(cls).get("_backward_cls")
+    if found is None:
+        name = cls.__name__ + "Backward"
+        table = ffi.new(_TABLE)
+        table.struct_size, table.drop = ffi.sizeof("flam_function"), DROP
+        table.backward, table.release_saved = _backward, _fast.flam_py_function_release_saved
+        text = table.name = ffi.new("char[]", name.encode())
+        found = type(name, (FunctionCtx,), {"_table": table, "_text": text})
+        found._cls, cls._backward_cls = cls, found
+    return found
 
 
-def _record(cls, ctx, inputs, outputs):
-    ctx._keep_saved(outputs)
-    name = ffi.new("char[]", f"{cls.__name__}Backward".encode())
-    made = ffi.new("flam_function *")
-    made.struct_size = ffi.sizeof("flam_function")
-    made.name, made.materialize_grads = name, ctx._materialize
-    made.user, made.drop = keep((cls, ctx)), DROP
-    made.backward, made.release_saved = _backward, _fast.flam_py_function_release_saved
-    listed = api.function_record(made, inputs, outputs, list(ctx._dirty), list(ctx._constant))
-    return iter(_same_objects(listed, outputs, ctx._dirty))
+def _record(ctx, inputs, outputs):
+    ctx._keep_saved(inputs, outputs)
+    made = ffi.new(_TABLE, ctx._table[0])
+    made.user, made.materialize_grads = keep(ctx), ctx._materialize
+    ins, outs = [t._h for t in inputs], [t._h for t in outputs]
+    dirty, constant = [t._h for t in ctx._dirty], [t._h for t in ctx._constant]
+    found = _function_record(
+        *(made, ins, len(ins), outs, len(outs)),
+        *(dirty or _NULL, len(dirty), constant or _NULL, len(constant)),
+    )
+    if not found:
+        _raise()
+    found = _tensors(found)
+    return _same_objects(found, outputs, ctx._dirty) if dirty else found
 
 
 def _same_objects(found, outputs, dirty):
@@ -177,13 +215,36 @@ def _same_objects(found, outputs, dirty):
     return [changed.get(id(old), new) for new, old in zip(found, outputs)]
 
 
+class _Refused(Function):
+    """Passes gradients on that have no gradient of their own."""
+
+    @staticmethod
+    def forward(ctx, *gradients):
+        return tuple(g.detach() for g in gradients)
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
 def once_differentiable(function):
-    """Decorator of a `backward` whose own gradient is not wanted."""
-    import functools
+    """Decorator of a `backward` that has no gradient of its own: differentiating it again fails."""
 
     @functools.wraps(function)
     def run(ctx, *grads):
         with no_grad():
-            return function(ctx, *grads)
+            found = function(ctx, *grads)
+        if not is_grad_enabled() or not any(
+            isinstance(g, Tensor) and g.requires_grad for g in grads
+        ):
+            return found
+        listed = list(found) if isinstance(found, tuple) else [found]
+        places = [i for i, g in enumerate(listed) if isinstance(g, Tensor)]
+        refused = _Refused.apply(*(listed[i].detach().requires_grad_() for i in places))
+        for i, g in zip(places, refused):
+            listed[i] = g
+        return tuple(listed) if isinstance(found, tuple) else listed[0]
 
     return run

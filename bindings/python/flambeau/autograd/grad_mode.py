@@ -66,7 +66,8 @@ class _Scope:
                 try:
                     value, problem = (yield given), None
                 except GeneratorExit:
-                    inner.close()
+                    with self._again():
+                        inner.close()
                     raise
                 except BaseException as raised:
                     problem = raised

@@ -69,10 +69,14 @@ def _check_inputs(inputs):
 
 
 def _perturbed(func, inputs, i, offset):
-    """Outputs of `func` where input `i` is moved."""
-    moved = list(inputs)
-    moved[i] = (inputs[i].detach() + offset).requires_grad_(inputs[i].requires_grad)
-    return [y.detach().clone() for y in _floating(func(*moved))]
+    """Outputs of `func` where input `i` is moved: its own memory, which `func` may know too."""
+    moved = inputs[i].detach()
+    before = moved.clone()
+    moved.add_(offset)
+    try:
+        return [y.detach().clone() for y in _floating(func(*inputs))]
+    finally:
+        moved.copy_(before)
 
 
 def _slope(func, inputs, i, direction, eps):
@@ -175,6 +179,7 @@ def _compare_all(func, inputs, outputs, o):
             raise GradcheckError("Numerical gradient for function expected to be zero")
         return
     which = [k for k, y in enumerate(floating) if y.requires_grad]
+    outputs = _differentiable(func(*inputs))  # of inputs that nothing was written to since
     for k, (column, output) in enumerate(zip(which, outputs)):
         seeds = [_unit(output, n) for n in range(output.numel())]
         found = _analytical(output, checked, seeds, o["nondet_tol"], o["check_grad_dtypes"])
@@ -196,6 +201,7 @@ def _compare_combined(func, inputs, outputs, o):
             raise GradcheckError("Numerical gradient for function expected to be zero")
         return
     which = [k for k, y in enumerate(floating) if y.requires_grad]
+    outputs = _differentiable(func(*inputs))  # of inputs that nothing was written to since
     for k, (column, output) in enumerate(zip(which, outputs)):
         v = _direction(output)
         found = _analytical(output, checked, [v], o["nondet_tol"], o["check_grad_dtypes"])
@@ -316,7 +322,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
         outputs = _differentiable(func(*inputs))
         (_compare_combined if fast_mode else _compare_all)(func, inputs, outputs, options)
         if outputs:
-            _check_scaled_by_output(outputs, inputs)
+            _check_scaled_by_output(_differentiable(func(*inputs)), inputs)
         if outputs and check_undefined_grad:
             _check_missing_gradients(func, inputs, len(outputs))
     except GradcheckError:

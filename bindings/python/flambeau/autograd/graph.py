@@ -2,10 +2,12 @@
 
 import functools
 import threading
+import weakref
 
 from .._call import _fast, _text, ffi
-from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
+from .._callbacks import DROP, borrowed, given_away, guarded, is_kept, keep, value_of
 from .._gen import api
+from .._identity import object_of
 from ._saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -20,16 +22,14 @@ __all__ = (
 
 
 class Node:
-    """A recorded operation; prints as `<AddBackward0 object at 0x...>`, two of one node are
-    equal."""
+    """A recorded operation; prints as `<AddBackward0 object at 0x...>`. While one lives, it is
+    *the* object of its operation; a custom function's shows what its ctx holds."""
 
-    __slots__ = ("_handle",)
-
-    def __init__(self, handle):
-        self._handle = handle
+    __slots__ = ("_handle", "_context", "__weakref__")
 
     def name(self):
-        return _text(_fast.flam_node_name(self._handle._h))
+        found = type(self).__name__
+        return f"torch::autograd::{found}" if found in _WITHOUT_FORMULA else found
 
     @property
     def next_functions(self):
@@ -44,32 +44,73 @@ class Node:
         found = api.node_variable(self._handle)
         if found is None:
             raise AttributeError(f"'{self.name()}' object has no attribute 'variable'")
+        return object_of(found)
+
+    @property
+    def metadata(self):
+        """A dictionary for the program's own use, which lives as long as the operation."""
+        found = _metadata.get(self._id())
+        if found is None:
+            found = _metadata[self._id()] = _Metadata()
+            api.node_register_hook(self._handle, _node_callback(found), True)
         return found
+
+    def register_hook(self, fn):
+        """Runs `fn(grad_inputs, grad_outputs)` after the operation's backward ran; what it returns
+        replaces the first."""
+        return RemovableHandle(api.node_register_hook(self._handle, _node_callback(fn), False))
+
+    def register_prehook(self, fn):
+        """Runs `fn(grad_outputs)` before the operation's backward runs; what it returns replaces
+        them."""
+        callback = _node_callback(lambda given, _: fn(given))
+        return RemovableHandle(api.node_register_hook(self._handle, callback, True))
 
     def _id(self):
         return _fast.flam_node_id(self._handle._h)
 
-    def __eq__(self, other):
-        return isinstance(other, Node) and self._id() == other._id()
-
-    def __hash__(self):
-        return hash(self._id())
+    def __getattr__(self, name):
+        context = Node._context.__get__(self) if name[:2] != "__" else None
+        if context is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return getattr(context, name)
 
     def __repr__(self):
-        return f"<{self.name()} object at {self._id():#x}>"
+        module = "" if self._context is None else "torch.autograd.function."
+        return f"<{module}{type(self).__name__} object at {self._id():#x}>"
 
 
+class _Metadata(dict):
+    """`Node.metadata`, kept by a hook that does nothing."""
+
+    __slots__ = ("__weakref__",)
+
+    def __call__(self, given, seen):
+        return None
+
+
+_WITHOUT_FORMULA = {"AccumulateGrad", "CopySlices", "CopyBackwards"}
 _kinds = {}  # by the node's name: torch has a class for each, whose name programs print
+_nodes = weakref.WeakValueDictionary()  # by id
+_metadata = weakref.WeakValueDictionary()
 
 
 def _wrapped(handle):
     if handle is None:
         return None
+    number = _fast.flam_node_id(handle._h)
+    found = _nodes.get(number)
+    if found is not None:
+        return found
     name = _text(_fast.flam_node_name(handle._h))
     kind = _kinds.get(name)
     if kind is None:
         kind = _kinds[name] = type(name, (Node,), {"__slots__": ()})
-    return kind(handle)
+    found = _nodes[number] = kind()
+    user = _fast.flam_node_user(handle._h)
+    found._handle = handle
+    found._context = value_of(user) if is_kept(user) else None
+    return found
 
 
 def node_of(tensor):
@@ -122,6 +163,36 @@ def _run(user, grad, out_grad):
         out_grad[0] = given_away(found)
 
 
+@guarded("flam_py_node_hook_callback_call")
+def _run_node(user, given, n_given, seen, n_seen, out_given, n_out_given):
+    grads = tuple(borrowed(given[i]) for i in range(n_given))
+    found = value_of(user)(grads, tuple(borrowed(seen[i]) for i in range(n_seen)))
+    if found is None:
+        return
+    found = (found,) if hasattr(found, "_h") else found
+    if not isinstance(found, tuple):
+        raise TypeError(
+            f"hook returned {type(found).__name__}; expected None, a Tensor or a tuple of Tensors"
+        )
+    if len(found) != n_given:
+        raise RuntimeError(
+            f"hook has returned an incorrect number of values (got {len(found)}, but expected "
+            f"{n_given})"
+        )
+    for i, (new, old) in enumerate(zip(found, grads)):
+        if (new is None) != (old is None):
+            raise RuntimeError("hook can't replace a None gradient with a non-None value, nor back")
+        if new is not old:
+            out_given[i] = given_away(new)
+
+
+def _node_callback(function):
+    made = ffi.new("flam_node_hook_callback *")
+    made.struct_size = ffi.sizeof("flam_node_hook_callback")
+    made.user, made.call, made.drop = keep(function), _run_node, DROP
+    return made
+
+
 def _callback(function, tensor=None):
     made = ffi.new("flam_hook_callback *")
     made.struct_size = ffi.sizeof("flam_hook_callback")
@@ -138,8 +209,6 @@ def register_hook(tensor, function):
 
 def register_post_accumulate_grad_hook(tensor, function):
     """Runs `function(tensor)` after a leaf's gradient was accumulated."""
-    import weakref
-
     made = _callback(function, weakref.ref(tensor))
     return RemovableHandle(api.tensor_register_post_accumulate_grad_hook(tensor, made))
 

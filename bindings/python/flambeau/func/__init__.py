@@ -83,7 +83,7 @@ def _is_outside(tensor, own):
         if node is None or node in seen:
             continue
         seen.add(node)
-        if node.name() == "AccumulateGrad" and node._id() not in leaves:
+        if type(node).__name__ == "AccumulateGrad" and node._id() not in leaves:
             return True
         stack += [following for following, _ in node.next_functions]
     return False
@@ -108,6 +108,9 @@ def _with_aux(result, has_aux, name):
         raise RuntimeError(
             f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
+    for leaf in flatten(result[1])[0]:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
     return result
 
 
