@@ -5,6 +5,7 @@ per storage. The pickle names torch's own globals. Reading goes through an exact
 globals unless `weights_only=False` says that the file is trusted. A file appears under its name
 only when it is complete."""
 
+import contextlib
 import io
 import os
 import pickle
@@ -129,14 +130,22 @@ def _named(module, name):
     return _names.setdefault((module, name), _Global(module, name))
 
 
+_EXPECTED = "expected 'f' to be string, path, or a file-like object with a "
 _BYTES = _named("torch.storage", "UntypedStorage")
 
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Writes an object with tensors in it to a path or a binary file object, in PyTorch's
     format."""
-    if not hasattr(f, "write"):
+    if isinstance(f, (str, os.PathLike)):
         return _save_to_path(obj, os.fspath(f))
+    if not hasattr(f, "write"):
+        raise AttributeError(_EXPECTED + "'write' attribute")
+    if not isinstance(f, (io.IOBase, _Titled)):  # it may know no more than to write
+        whole = io.BytesIO()
+        save(obj, whole)
+        f.write(whole.getvalue())
+        return getattr(f, "flush", lambda: None)()
     data = io.BytesIO()
     pickler = _Pickler(data)
     pickler.dump(obj)
@@ -174,6 +183,9 @@ class _Titled:
 
     def __init__(self, file, name):
         self._file, self.name = file, name
+
+    def seekable(self):
+        return True
 
     def __getattr__(self, name):
         return getattr(self._file, name)
@@ -262,19 +274,16 @@ def clear_safe_globals():
     _safe_globals.clear()
 
 
-class safe_globals:  # noqa: N801: torch's name
-    """`add_safe_globals` for a `with` block."""
-
-    def __init__(self, safe_globals):
-        self._items = safe_globals
-
-    def __enter__(self):
-        self._before = dict(_safe_globals)
-        add_safe_globals(self._items)
-
-    def __exit__(self, *exc):
+@contextlib.contextmanager
+def safe_globals(safe_globals):
+    """`add_safe_globals` for a `with` block or a function."""
+    before = dict(_safe_globals)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
         _safe_globals.clear()
-        _safe_globals.update(self._before)
+        _safe_globals.update(before)
 
 
 class _Unpickler(pickle.Unpickler):
@@ -368,9 +377,19 @@ def load(
             "Can not safely load weights when explicit pickle_module is specified; leave it out, "
             "or give weights_only=False for a file that you trust"
         )
-    if not hasattr(f, "read"):
+    if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             return load(file, map_location, weights_only=weights_only)
+    if not hasattr(f, "read"):
+        raise AttributeError(_EXPECTED + "'read' attribute")
+    try:
+        f.seek(f.tell())
+    except (io.UnsupportedOperation, AttributeError) as problem:
+        raise type(problem)(
+            f"{problem}. You can only torch.load from a file that is seekable. Please pre-load the "
+            "data into a buffer like io.BytesIO and try to load from it instead."
+        ) from problem
+    f = f if hasattr(f, "seekable") else _Titled(f, None)
     if mmap:
         raise ValueError("f must be a string or os.PathLike to use mmap=True, got " + repr(f))
     if not zipfile.is_zipfile(f):

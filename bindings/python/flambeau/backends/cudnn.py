@@ -1,10 +1,14 @@
 """cuDNN's switches. `deterministic` and `benchmark` are plain settings: results are repeatable
 either way."""
 
+import contextlib
+
 enabled = True
 benchmark = False
 deterministic = False
 allow_tf32 = True
+benchmark_limit = 10
+fp32_precision = "none"
 
 
 def is_available():
@@ -17,18 +21,14 @@ def version():
     return None
 
 
-class flags:
-    """Sets the switches for a `with` block."""
-
-    def __init__(self, **switches):
-        unknown = set(switches) - {"enabled", "benchmark", "deterministic", "allow_tf32"}
-        if unknown:
-            raise TypeError(f"flags() got an unexpected keyword argument '{unknown.pop()}'")
-        self._new = switches
-
-    def __enter__(self):
-        self._old = {name: globals()[name] for name in self._new}
-        globals().update(self._new)
-
-    def __exit__(self, *exc):
-        globals().update(self._old)
+@contextlib.contextmanager
+def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=False,
+          allow_tf32=True, fp32_precision="none"):  # fmt: skip
+    """Sets all of the switches for a `with` block or a function."""
+    new, own = locals(), globals()
+    before = {name: own[name] for name in new}
+    own.update(new)
+    try:
+        yield
+    finally:
+        own.update(before)

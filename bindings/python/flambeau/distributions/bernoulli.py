@@ -65,8 +65,7 @@ class Bernoulli(_Trial, ExponentialFamily):
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         logits, value = torch.broadcast_tensors(self.logits, value)
         return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
@@ -103,8 +102,7 @@ class Geometric(_Trial):
             return (u.log() / torch.log1p(-self.probs)).floor()
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         value, probs = torch.broadcast_tensors(value, self.probs)
         # 0 * log(0) is 0 where every trial succeeds and none failed.
         log_fail = torch.where((probs == 1) & (value == 0), 0.0, torch.log1p(-probs))

@@ -85,8 +85,7 @@ class Categorical(_Classes):
             return self._drawn(sample_shape)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         value = value.long().unsqueeze(-1)
         shape = torch.broadcast_shapes(tuple(value.shape[:-1]), tuple(self.logits.shape[:-1]))
         logits = self.logits.expand((*shape, self._num_events))
@@ -119,8 +118,7 @@ class OneHotCategorical(_Classes):
             return self._one_hot(self._drawn(sample_shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return (value * self.logits).sum(-1)
 
     def enumerate_support(self, expand=True):

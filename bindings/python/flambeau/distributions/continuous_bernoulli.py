@@ -78,15 +78,13 @@ class ContinuousBernoulli(_Trial, ExponentialFamily):
         return self.icdf(torch.rand(shape, dtype=self._given.dtype, device=self._given.device))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         logits, value = torch.broadcast_tensors(self.logits, value)
         loss = F.binary_cross_entropy_with_logits(logits, value, reduction="none")
         return self._cont_bern_log_norm() - loss
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         far, p = self._far()
         found = (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1)
         found = torch.where(far, found, value)

@@ -16,6 +16,7 @@ class Poisson(ExponentialFamily):
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
+    _own = ("rate",)
 
     def __init__(self, rate, validate_args=None):
         self.rate, scalars = broadcast(rate)
@@ -24,16 +25,12 @@ class Poisson(ExponentialFamily):
     mean = variance = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())
 
-    def expand(self, batch_shape, _instance=None):
-        return self._like(batch_shape, _instance, rate=self.rate.expand(batch_shape))
-
     def sample(self, sample_shape=()):
         with torch.no_grad():
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         rate, value = torch.broadcast_tensors(self.rate, value)
         return torch.xlogy(value, rate) - rate - torch.lgamma(value + 1)
 
@@ -87,8 +84,7 @@ class Binomial(_Trial):
             return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         n = self.total_count
         chosen = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)
         # n log(1 + e^logits), which the logits leave where they are great
@@ -144,8 +140,7 @@ class NegativeBinomial(_Trial):
             return torch.poisson(rate.sample(sample_shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         n = self.total_count
         trials = n * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)
         ways = torch.lgamma(n + value) - torch.lgamma(1.0 + value) - torch.lgamma(n)
@@ -186,8 +181,7 @@ class Multinomial(Distribution):
             return counts.scatter_add(-1, drawn, torch.ones_like(drawn, dtype=counts.dtype))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         logits, value = torch.broadcast_tensors(self.logits, value)
         logits = torch.where((value == 0) & (logits == -float("inf")), 0.0, logits)
         ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)

@@ -26,6 +26,7 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     arg_constraints = {}
+    _own = ()
     _validate_args = True
 
     @staticmethod
@@ -124,8 +125,12 @@ class Distribution:
         raise NotImplementedError
 
     def expand(self, batch_shape, _instance=None):
-        """The same distribution with its batch expanded."""
-        raise NotImplementedError
+        """The same distribution with its batch expanded; by itself where `_own` names all of its
+        parameters, of which each has the batch's shape."""
+        if not self._own:
+            raise NotImplementedError
+        held = {name: getattr(self, name).expand(batch_shape) for name in self._own}
+        return self._like(batch_shape, _instance, **held)
 
     def _get_checked_instance(self, cls, _instance=None):
         """The object that `expand` fills in: a kind with an `__init__` of its own makes it."""
@@ -148,6 +153,10 @@ class Distribution:
 
     def _extended_shape(self, sample_shape=()):
         return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    def _checked(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
 
     def _validate_sample(self, value):
         if not isinstance(value, torch.Tensor):

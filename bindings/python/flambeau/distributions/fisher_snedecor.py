@@ -16,6 +16,7 @@ class FisherSnedecor(Distribution):
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
+    _own = "df1", "df2"
 
     def __init__(self, df1, df2, validate_args=None):
         self.df1, self.df2, scalars = broadcast(df1, df2)
@@ -36,10 +37,6 @@ class FisherSnedecor(Distribution):
         found = 2 * n**2 * (m + n - 2) / (m * (n - 2) ** 2 * (n - 4))
         return torch.where(n <= 4, math.nan, found)
 
-    def expand(self, batch_shape, _instance=None):
-        df1, df2 = self.df1.expand(batch_shape), self.df2.expand(batch_shape)
-        return self._like(batch_shape, _instance, df1=df1, df2=df2)
-
     def rsample(self, sample_shape=()):
         first, second = (
             Gamma(df / 2, df, validate_args=False).expand(self._batch_shape).rsample(sample_shape)
@@ -49,8 +46,7 @@ class FisherSnedecor(Distribution):
         return (first / second.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
         constant = torch.lgamma(a + b) - torch.lgamma(a) - torch.lgamma(b)
         slope = a * ratio.log() + (a - 1) * value.log()

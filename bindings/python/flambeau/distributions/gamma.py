@@ -23,6 +23,7 @@ class Gamma(ExponentialFamily):
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    _own = "concentration", "rate"
 
     def __init__(self, concentration, rate, validate_args=None):
         self.concentration, self.rate, scalars = broadcast(concentration, rate)
@@ -32,25 +33,19 @@ class Gamma(ExponentialFamily):
     mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
     variance = property(lambda self: self.concentration / self.rate**2)
 
-    def expand(self, batch_shape, _instance=None):
-        concentration, rate = self.concentration.expand(batch_shape), self.rate.expand(batch_shape)
-        return self._like(batch_shape, _instance, concentration=concentration, rate=rate)
-
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         return gamma_variable(self.concentration, shape) / self.rate
 
     def log_prob(self, value):
         value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         a = self.concentration
         scaled = torch.xlogy(a, self.rate) + torch.xlogy(a - 1, value)
         return scaled - self.rate * value - torch.lgamma(a)
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return torch.special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self):
@@ -87,6 +82,7 @@ class Beta(ExponentialFamily):
     }
     support = constraints.unit_interval
     has_rsample = True
+    _own = "concentration1", "concentration0"
 
     def __init__(self, concentration1, concentration0, validate_args=None):
         self.concentration1, self.concentration0, scalars = broadcast(
@@ -110,17 +106,11 @@ class Beta(ExponentialFamily):
         both = torch.stack([self.concentration1, self.concentration0], -1)
         return Dirichlet(both, validate_args=False)
 
-    def expand(self, batch_shape, _instance=None):
-        first = self.concentration1.expand(batch_shape)
-        second = self.concentration0.expand(batch_shape)
-        return self._like(batch_shape, _instance, concentration1=first, concentration0=second)
-
     def rsample(self, sample_shape=()):
         return self._dirichlet().rsample(sample_shape)[..., 0]
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return self._dirichlet().log_prob(torch.stack([value, 1 - value], -1))
 
     def entropy(self):
@@ -173,8 +163,7 @@ class Dirichlet(ExponentialFamily):
         )
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         a = self.concentration
         constant = torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
         return torch.xlogy(a - 1, value).sum(-1) + constant
@@ -202,6 +191,7 @@ class StudentT(Distribution):
     }
     support = constraints.real
     has_rsample = True
+    _own = "df", "loc", "scale"
 
     def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
         self.df, self.loc, self.scale, _ = broadcast(df, loc, scale)
@@ -220,10 +210,6 @@ class StudentT(Distribution):
             self.df > 2, found, torch.where(self.df > 1, math.inf, torch.full_like(found, math.nan))
         )
 
-    def expand(self, batch_shape, _instance=None):
-        parameters = {n: getattr(self, n).expand(batch_shape) for n in ("df", "loc", "scale")}
-        return self._like(batch_shape, _instance, **parameters)
-
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         normal = torch.randn(shape, dtype=self.df.dtype, device=self.df.device)
@@ -236,8 +222,7 @@ class StudentT(Distribution):
         return 0.5 * self.df.log() + 0.5 * math.log(math.pi) + beta
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         y = (value - self.loc) / self.scale
         constant = self.scale.log() + self._log_constant()
         return -0.5 * (self.df + 1) * torch.log1p(y**2 / self.df) - constant

@@ -19,6 +19,7 @@ class GeneralizedPareto(Distribution):
         "concentration": constraints.real,
     }
     has_rsample = True
+    _own = tuple(arg_constraints)
 
     def __init__(self, loc, scale, concentration, validate_args=None):
         self.loc, self.scale, self.concentration, scalars = broadcast(loc, scale, concentration)
@@ -43,10 +44,6 @@ class GeneralizedPareto(Distribution):
         end = self.loc - self.scale / self.concentration
         return constraints.interval(self.loc, torch.where(self.concentration < 0, end, math.inf))
 
-    def expand(self, batch_shape, _instance=None):
-        held = {name: getattr(self, name).expand(batch_shape) for name in self.arg_constraints}
-        return self._like(batch_shape, _instance, **held)
-
     def _split(self):
         """Where the concentration is 0, and one by which can be divided."""
         zero = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
@@ -58,15 +55,13 @@ class GeneralizedPareto(Distribution):
 
     def log_survival_function(self, value):
         """The logarithm of the probability of values above `value`."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         zero, k = self._split()
         z = (value - self.loc) / self.scale
         return torch.where(zero, -z, -torch.log1p(k * z) / k)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         zero, k = self._split()
         z = (value - self.loc) / self.scale
         power = (1 / k + 1).expand(z.shape)

@@ -50,8 +50,7 @@ class LKJCholesky(Distribution):
             return rows + (1 - (rows**2).sum(-1)).clamp(min=tiny).sqrt().diag_embed()
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         a, n = self.concentration, self.dim
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         rows = torch.arange(n - 2, -1, -1, dtype=a.dtype, device=a.device)

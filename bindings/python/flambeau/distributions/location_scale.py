@@ -19,14 +19,11 @@ class LocationScale(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
+    _own = "loc", "scale"
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale, scalars = broadcast(loc, scale)
         super().__init__(() if scalars else self.loc.size(), (), validate_args)
-
-    def expand(self, batch_shape, _instance=None):
-        loc, scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
-        return self._like(batch_shape, _instance, loc=loc, scale=scale)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
@@ -34,13 +31,11 @@ class LocationScale(Distribution):
         return self.loc + self._standard(shape, like) * self.scale
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return self._standard_log_prob((value - self.loc) / self.scale) - self.scale.log()
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return self._standard_cdf((value - self.loc) / self.scale)
 
     def entropy(self):

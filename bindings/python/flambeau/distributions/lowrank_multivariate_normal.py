@@ -127,8 +127,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc + shared + self._unbroadcasted_cov_diag.sqrt() * own
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         distance = self._squared_distance(value - self.loc)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + self._log_det() + distance)

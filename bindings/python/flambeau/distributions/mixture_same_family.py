@@ -73,8 +73,7 @@ class MixtureSameFamily(Distribution):
         return (found * self.mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         found = self.component_distribution.log_prob(value.unsqueeze(self._dim))
         weights = torch.log_softmax(self.mixture_distribution.logits, -1)
         return torch.logsumexp(found + weights, -1)

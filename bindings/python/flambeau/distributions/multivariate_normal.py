@@ -117,8 +117,7 @@ class MultivariateNormal(HasScaleMatrix):
         return self.loc + (self._unbroadcasted_scale_tril @ normal.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         squares = _solved(self._unbroadcasted_scale_tril, value - self.loc).pow(2).sum(-1)
         constant = self._event_shape[0] * math.log(2 * math.pi)
         return -0.5 * (constant + squares) - self._half_log_det()

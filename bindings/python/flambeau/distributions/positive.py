@@ -17,6 +17,7 @@ class Exponential(ExponentialFamily):
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    _own = ("rate",)
 
     def __init__(self, rate, validate_args=None):
         self.rate, scalars = broadcast(rate)
@@ -26,21 +27,16 @@ class Exponential(ExponentialFamily):
     mode = property(lambda self: torch.zeros_like(self.rate))
     variance = property(lambda self: self.rate**-2)
 
-    def expand(self, batch_shape, _instance=None):
-        return self._like(batch_shape, _instance, rate=self.rate.expand(batch_shape))
-
     def rsample(self, sample_shape=()):
         like = {"dtype": self.rate.dtype, "device": self.rate.device}
         return -open_uniform(self._extended_shape(sample_shape), like).log() / self.rate
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return -torch.expm1(-self.rate * value)
 
     def icdf(self, value):
@@ -70,14 +66,12 @@ class _Half(TransformedDistribution):
     mode = property(lambda self: torch.zeros_like(self.scale))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, value):

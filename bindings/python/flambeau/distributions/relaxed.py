@@ -42,8 +42,7 @@ class LogitRelaxedBernoulli(_Trial):
         return (u.log() - torch.log1p(-u) + p.log() - torch.log1p(-p)) / self.temperature
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         difference = self.logits - value * self.temperature
         return self.temperature.log() + difference - 2 * F.softplus(difference)
 
@@ -97,8 +96,7 @@ class ExpRelaxedCategorical(Distribution):
         return torch.log_softmax(scores, -1)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         k = self._categorical._num_events
         scores = torch.log_softmax(self.logits - value * self.temperature, -1).sum(-1)
         return scores + math.lgamma(k) + (k - 1) * self.temperature.log()

@@ -73,8 +73,7 @@ class TransformedDistribution(Distribution):
         return self._forward(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         dims, found, y = len(self._event_shape), 0.0, value
         for transform in reversed(self.transforms):
             x = transform.inv(y)

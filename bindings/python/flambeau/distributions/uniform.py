@@ -9,6 +9,7 @@ class Uniform(Distribution):
     """Every number in [low, high) alike."""
 
     has_rsample = True
+    _own = "low", "high"
 
     def __init__(self, low, high, validate_args=None):
         self.low, self.high, scalars = broadcast(low, high)
@@ -26,24 +27,18 @@ class Uniform(Distribution):
     stddev = property(lambda self: (self.high - self.low) / 12**0.5)
     variance = property(lambda self: (self.high - self.low) ** 2 / 12)
 
-    def expand(self, batch_shape, _instance=None):
-        low, high = self.low.expand(batch_shape), self.high.expand(batch_shape)
-        return self._like(batch_shape, _instance, low=low, high=high)
-
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         u = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + u * (self.high - self.low)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         inside = (self.low <= value) & (self.high > value)
         return inside.to(self.low.dtype).log() - (self.high - self.low).log()
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value):

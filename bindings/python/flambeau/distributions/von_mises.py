@@ -48,6 +48,7 @@ class VonMises(Distribution):
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     has_rsample = False
+    _own = tuple(arg_constraints)
 
     def __init__(self, loc, concentration, validate_args=None):
         self.loc, self.concentration, _ = broadcast(loc, concentration)
@@ -61,13 +62,8 @@ class VonMises(Distribution):
         k = self.concentration
         return 1 - (_log_bessel(k, 1) - _log_bessel(k, 0)).exp()
 
-    def expand(self, batch_shape, _instance=None):
-        held = {name: getattr(self, name).expand(batch_shape) for name in self.arg_constraints}
-        return self._like(batch_shape, _instance, **held)
-
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         k = self.concentration
         return k * torch.cos(value - self.loc) - math.log(2 * math.pi) - _log_bessel(k, 0)
 

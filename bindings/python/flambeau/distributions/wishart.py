@@ -100,8 +100,7 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
         return found
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._checked(value)
         nu, n = self.df, self._event_shape[-1]
         size = nu * (n * math.log(2) / 2 + self._half_log_det()) + torch.special.multigammaln(
             nu / 2, n
