@@ -22,6 +22,10 @@ def test_every_case_is_stored():
     assert list(TRANSFORMS) == list(transforms.CASES)
 
 
+# PyTorch's Bessel functions have six digits; test_von_mises has the exact values.
+ROUGHLY = {"VonMises": 1e-5}
+
+
 def same(got, want, where):
     if isinstance(want, dict):
         assert list(got) == list(want), where
@@ -32,7 +36,8 @@ def same(got, want, where):
         for mine, theirs in zip(got, want):
             same(mine, theirs, where)
     elif isinstance(want, (float, list)):
-        np.testing.assert_allclose(got, want, err_msg=where, rtol=1e-7, atol=1e-9)
+        rtol = ROUGHLY.get(where.split()[0], 1e-7)
+        np.testing.assert_allclose(got, want, err_msg=where, rtol=rtol, atol=1e-9)
     else:
         assert got == want, where
 

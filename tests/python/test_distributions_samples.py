@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 from tests.golden import distributions as golden
 
@@ -69,6 +70,10 @@ def test_von_mises(D, torch, f64):
     d = D.VonMises(f64([0.5, -3.0]), f64([2.0, 50.0]))
     x = d.sample((N,))
     assert ((x >= -math.pi) & (x < math.pi)).all()
+    ratio = special.ive(1, [2.0, 50.0]) / special.ive(0, [2.0, 50.0])
+    assert d.variance.tolist() == pytest.approx((1 - ratio).tolist(), rel=1e-12)
+    law = stats.vonmises([2.0, 50.0], [0.5, -3.0])
+    assert d.log_prob(d.loc + 0.3).tolist() == pytest.approx(law.logpdf([0.8, -2.7]), rel=1e-12)
     away = (x - d.loc).cos().mean(0)  # I1 / I0, and the variance is what is missing to 1
     assert (away - (1 - d.variance)).abs().max().item() < 0.02
     grid = torch.linspace(-math.pi, math.pi, 4001, dtype=torch.float64)

@@ -1,7 +1,6 @@
 """VonMises: angles around a mean, the circle's normal distribution.
 
-Sources: Best and Fisher 1979, Efficient simulation of the von Mises distribution; Bessel functions:
-Abramowitz and Stegun, Handbook of Mathematical Functions, 9.8.1 to 9.8.4."""
+Source: Best and Fisher 1979, Efficient simulation of the von Mises distribution."""
 
 import math
 
@@ -9,37 +8,10 @@ from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast, lazy_property
 
-# Polynomials in (x / 3.75)**2 of I0(x) and I1(x) / x up to 3.75, and in 3.75 / x of
-# sqrt(x) exp(-x) times either above.
-_SMALL = (
-    [1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.0360768, 0.0045813],
-    [0.5, 0.87890594, 0.51498869, 0.15084934, 0.02658733, 0.00301532, 0.00032411],
-)
-_LARGE = (
-    [
-        *(0.39894228, 0.01328592, 0.00225319, -0.00157565, 0.00916281),
-        *(-0.02057706, 0.02635537, -0.01647633, 0.00392377),
-    ],
-    [
-        *(0.39894228, -0.03988024, -0.00362018, 0.00163801, -0.01031555),
-        *(0.02282967, -0.02895312, 0.01787654, -0.00420059),
-    ],
-)
-
-
-def _polynomial(x, coefficients):
-    found = torch.zeros_like(x)
-    for c in reversed(coefficients):
-        found = found * x + c
-    return found
-
 
 def _log_bessel(x, order):
     """log I0(x) or log I1(x) of positive numbers."""
-    small = _polynomial((x / 3.75) ** 2, _SMALL[order])
-    small = (x * small if order else small).log()
-    large = x - 0.5 * x.log() + _polynomial(3.75 / x, _LARGE[order]).log()
-    return torch.where(x < 3.75, small, large)
+    return x + (torch.special.i1e if order else torch.special.i0e)(x).log()
 
 
 class VonMises(Distribution):
