@@ -2,6 +2,7 @@
 stand for, the call says so."""
 
 import copy
+import importlib
 import pickle
 
 import pytest
@@ -32,6 +33,19 @@ def test_dtypes_that_no_tensor_has(torch):
 def test_safetensors_own_package_can_read_our_dtypes(torch):
     table = {torch.float32: 4, torch.complex64: 8, torch.float8_e5m2: 1, torch.uint16: 2}
     assert table[torch.float32] == 4 and len(table) == 4
+
+
+@pytest.mark.parametrize(
+    "name",
+    "quasirandom.SobolEngine masked.MaskedTensor masked.masked_tensor masked.softmax "
+    "linalg.eig linalg.eigvals".split(),
+)
+def test_what_is_left_out_says_so_by_its_name(torch, name):
+    module, _, last = name.partition(".")
+    found = getattr(importlib.import_module(f"flambeau.{module}"), last)
+    assert getattr(getattr(torch, module), last) is found and found.__name__ == last
+    with pytest.raises(NotImplementedError, match=f"torch.{name} is unsupported: "):
+        found(torch.ones(2, 2))
 
 
 def test_fx_is_mentioned_not_done(torch):

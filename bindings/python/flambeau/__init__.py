@@ -14,8 +14,9 @@ globals().update({name: v for name, v in vars(_torch).items() if not name.starts
 
 _PACKAGES = (
     "_C _dynamo _higher_order_ops _utils accelerator amp ao as_torch autograd backends compiler "
-    "cpu cuda distributed distributions fft func functional fx hub jit library linalg "
-    "multiprocessing nn onnx ops optim overrides profiler random safetensors serialization special "
+    "cpu cuda distributed distributions fft func functional fx hub jit library linalg masked "
+    "multiprocessing nn onnx ops optim overrides profiler quasirandom random safetensors "
+    "serialization special "
     "storage testing types utils version"
 )
 _LAZY = {

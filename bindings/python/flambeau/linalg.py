@@ -3,6 +3,7 @@
 The operations are the library's; here are only the spellings that take their arguments in more
 than one way, and what is made of others."""
 
+from . import _refused
 from ._errors import LinAlgError, UnsupportedError
 from ._gen import ops as _ops
 from ._tensor import Tensor
@@ -114,17 +115,8 @@ def _product(sizes):
     return n
 
 
-def eig(A, *, out=None):
-    """Not supported: the eigenvalues of a general matrix are complex numbers."""
-    raise UnsupportedError(
-        "linalg.eig: its results are complex, which flambeau has no dtypes for; for a symmetric "
-        "matrix use linalg.eigh"
-    )
-
-
-def eigvals(A, *, out=None):
-    """Not supported: the eigenvalues of a general matrix are complex numbers."""
-    raise UnsupportedError(
-        "linalg.eigvals: its results are complex, which flambeau has no dtypes for; for a "
-        "symmetric matrix use linalg.eigvalsh"
-    )
+_COMPLEX = (
+    "its results are complex, which flambeau has no dtypes for; for a symmetric matrix use "
+    "linalg.eigh or linalg.eigvalsh"
+)
+eig, eigvals = (_refused.function("torch.linalg", name, _COMPLEX) for name in ("eig", "eigvals"))
