@@ -8,8 +8,10 @@ over them. Nothing here knows an operation by name.
 The functions lie in files of a few hundred lines, because tools that show a failure parse the whole
 file of every frame; `ops` has the tables, and all functions by their names."""
 
+import functools
 import re
 from collections import defaultdict
+from pathlib import Path
 
 from python_model import Api, c_arguments, docstring, result_wrapper, signature
 
@@ -42,11 +44,24 @@ PART = 1200  # lines of a file, about
 ALIASES = {"dim": "axis", "keepdim": "keepdims"}  # NumPy's names, accepted as torch does
 
 
-def spec(params):
+@functools.cache
+def numbers():
+    """Operands by operation for which a plain number may stand."""
+    lines = (Path(__file__).parent / "numbers.txt").read_text().splitlines()
+    rows = (line.split(":") for line in lines if not line.startswith("#"))
+    return {name: frozenset(operands.split()) for name, operands in rows}
+
+
+def takes_number(f, p):
+    return p.name in numbers().get((f.base or f.name).rstrip("_"), ())
+
+
+def spec(f, params):
     """The parameters as `_slow` and the dispatchers read them."""
     rows = []
     for p in params:
-        kind = p.kind + ("?" if p.nullable else "")
+        kind = "number" if p.kind == "tensor" and takes_number(f, p) else p.kind
+        kind += "?" if p.nullable else ""
         flags = (
             ("v" if p.variadic else "") + ("k" if p.keyword else "") + ("" if p.required else "o")
         )
@@ -137,7 +152,7 @@ class Emitter:
             text = text.replace("*, ", "*_more, ", 1)
         if any(p.variadic and p.kind != "tensors" for p in params):
             text += ", **_named"
-        self.emit(f"_S{name} = {spec(params)}", "", "", f"def {name}({text}):", docstring(f))
+        self.emit(f"_S{name} = {spec(f, params)}", "", "", f"def {name}({text}):", docstring(f))
 
     def _variadic(self, params, public):
         """A list given as one argument, in place of as many."""
@@ -154,9 +169,12 @@ class Emitter:
         """Arguments in the form that C takes, where it is not the usual one."""
         for i, p in enumerate(params):
             self._prepare(p, extra)
-            if i and p.kind == "tensor" and f.result["kind"] == "handle":  # or a plain number
+            number = i and p.kind == "tensor" and takes_number(f, p)
+            if number and f.result["kind"] == "handle":
+                first = params[0].name
+                beside = f" and {first}.__class__ not in _NUMBERS" * takes_number(f, params[0])
                 self.emit(
-                    f"    if {p.name}.__class__ in _NUMBERS:",
+                    f"    if {p.name}.__class__ in _NUMBERS{beside}:",
                     f"        {p.name} = _scalar({p.name})",
                 )
         if self._reduces(params):

@@ -349,6 +349,13 @@ differs(
     "first one",
 )
 differs(
+    "(topk) (sort) (kthvalue) (mode) (median) (nanmedian)",
+    "operand",
+    "out=",
+    "the same of the indices that are written",
+    always=False,
+)
+differs(
     "topk sort kthvalue median_dim nanmedian_dim msort quantile nanquantile",
     "gradient",
     "",

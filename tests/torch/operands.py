@@ -8,7 +8,8 @@ import numpy as np
 
 
 class Left(Exception):
-    """An operand that neither library is asked about: complex, sparse, a subclass, a generator."""
+    """An operand that neither library is asked about: complex, sparse, a subclass, a generator, or
+    one of more dimensions than an array has."""
 
 
 class Operands:
@@ -114,7 +115,7 @@ def said(library, torch, value):
 def image(torch, t):
     """(values, dtype, shape, strides) from which a tensor can be made again."""
     plain = type(t) in (torch.Tensor, torch.nn.Parameter) and t.layout == torch.strided
-    if not plain or t.is_complex() or t.device.type != "cpu":
+    if not plain or t.is_complex() or t.device.type != "cpu" or t.dim() > 32:
         raise Left
     with torch.no_grad():
         t = t.detach()

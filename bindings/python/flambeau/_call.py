@@ -163,6 +163,7 @@ def _as_ints(value):
 
 _WANTED = {
     "tensor": "Tensor",
+    "number": "Tensor",  # or a plain number
     "tensors": "tuple of Tensors",
     "ints": "tuple of ints",
     "doubles": "tuple of floats",
@@ -187,8 +188,8 @@ def _convert(name, position, parameter, kind, enum, value, keep):
     if value is None and nullable:
         return [_NULL, 0] if kind in ("ints", "doubles", "tensors", "strings") else [_NULL]
     try:
-        if kind == "tensor":
-            found = value if hasattr(value, "_h") else _number(value)
+        if kind in ("tensor", "number"):
+            found = value if hasattr(value, "_h") or kind == "tensor" else _number(value)
             keep.append(found)
             return [found._h]
         if kind == "tensors":
@@ -248,13 +249,13 @@ def _slow(function, name, parameters, values, *rest):
             return found
     keep, arguments = [], []
     by_name = {p[0]: p for p in parameters}
-    # A number stands for an operand beside others; what has one operand wants a tensor.
-    alone = sum(kind == "tensor" for _, kind, *_ in by_name.values()) == 1
+    # A number stands for an operand beside others that are tensors.
+    alone = not any(hasattr(v, "_h") for v in values)
     for position, (row, value) in enumerate(zip(by_name.values(), values)):
         parameter, kind, enum, _ = row
         if type(value) is object:  # the generated modules' marker of what was not given
             raise TypeError(f"{name}() missing required argument: '{parameter}'")
-        if alone and kind == "tensor" and position == 0 and not hasattr(value, "_h"):
+        if alone and kind == "number" and position == 0:
             raise _mismatch(name, position, parameter, "Tensor", value)
         arguments += _convert(name, position, parameter, kind, enum, value, keep)
     return function(*arguments, *rest)
@@ -333,8 +334,8 @@ def _fits(kind, value, strict):
     number = isinstance(value, (int, float)) or (
         type(value).__module__ == "numpy" and not hasattr(value, "__len__")
     )
-    if kind == "tensor":
-        return is_tensor or (not strict and number)
+    if kind in ("tensor", "number"):
+        return is_tensor or (kind == "number" and not strict and number)
     if kind == "tensors":
         return isinstance(value, (tuple, list)) and all(hasattr(v, "_h") for v in value)
     if kind == "bool":
