@@ -112,6 +112,12 @@ def cases(row, dtype):
         yield Case(row, sample, options, dtype)
 
 
+def differentiable(row):
+    """Cases of the first floating dtype with an operand that has a gradient."""
+    dtype = next((d for d in row.dtypes if d in FLOATS), None)
+    return [c for c in cases(row, dtype) if any(c.tracked)] if dtype else []
+
+
 def first_case(row):
     return Case(row, row.samples[0], row.options[0], row.dtypes[0])
 

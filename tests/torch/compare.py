@@ -13,7 +13,8 @@ from tests.harness.table import EPS, SMALLEST
 from .library import Outcome, Seen
 
 KINDS = (
-    *("value", "dtype", "shape", "stride", "memory", "history", "result", "gradient"),
+    *("value", "dtype", "shape", "stride", "memory", "history", "result"),
+    *("gradient", "second backward"),
     *("base", "version", "operand"),  # what a view is of, what was written to, what stands there
     *("error type", "only PyTorch raises", "only flambeau raises", "name", "crash"),
 )
@@ -158,3 +159,5 @@ def differences(ours: Outcome, theirs: Outcome, tolerance: Tolerance):
         yield from of_results(ours.results, theirs.results, tolerance)
         yield from of_operands(ours.written, theirs.written, tolerance)
         yield from of_gradients(ours.gradients, theirs.gradients, tolerance)
+        if ours.again and theirs.again and ours.again != theirs.again:
+            yield "second backward", f"agrees, and a third {ours.again}, PyTorch {theirs.again}"

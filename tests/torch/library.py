@@ -43,6 +43,7 @@ class Raised:
 class Outcome:
     results: object = None  # Seen, plain values, or (nested) lists of them
     gradients: list = field(default_factory=list)  # Seen or None, by differentiable operand
+    again: tuple = ()  # a second pass: whether it agreed, and how one ended after values were freed
     written: dict = field(default_factory=dict)  # by place, the operands whose version changed
     raised: Raised = None
 
@@ -193,25 +194,46 @@ class Library:
                     outcome.written[i] = self._seen_tensor(operand, ())
             if leaves:
                 try:
-                    outcome.gradients = self._gradients(result, leaves)
+                    outcome.gradients, outcome.again = self._gradients(result, leaves)
                 except Exception as e:
                     outcome.raised = raised(e, "backward")
             return outcome
 
     def _gradients(self, result, leaves):
+        """Gradients, and what further passes through the same graph do."""
         rng = np.random.default_rng(3)
-        total = None
+        outputs, weights = [], []
         for t in flat(result):
             if not (isinstance(t, self.module.Tensor) and t.is_floating_point()):
                 continue
-            weights = np.asarray(rng.uniform(0.5, 1.5, tuple(t.shape)))
+            values = np.asarray(rng.uniform(0.5, 1.5, tuple(t.shape)))
             if t.requires_grad:
-                term = (t * self.tensor(weights, str(t.dtype).rpartition(".")[2])).sum()
-                total = term if total is None else total + term
-        if total is None:
-            return [None] * len(leaves)
-        grads = self.module.autograd.grad(total, leaves, allow_unused=True)
-        return [None if g is None else self._seen_tensor(g, ()) for g in grads]
+                outputs.append(t)
+                weights.append(self.tensor(values, str(t.dtype).rpartition(".")[2]))
+        if not outputs:
+            return [None] * len(leaves), ()
+
+        def walk(**options):
+            found = self.module.autograd.grad(
+                outputs, leaves, weights, allow_unused=True, **options
+            )
+            return [None if g is None else self._seen_tensor(g, ()) for g in found]
+
+        first = walk(retain_graph=True)
+        second = walk()
+        try:
+            walk()
+            third = "works"
+        except RuntimeError:
+            third = "is refused"
+        return first, (all(map(_equal, first, second)), third)
+
+
+def _equal(a, b):
+    """Whether two passes found the same gradient."""
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a.values, b.values, equal_nan=True)
 
 
 def base_of(t, operands):

@@ -69,7 +69,7 @@ def main():
     here = str(pathlib.Path(__file__).resolve().parent)
     sys.path[:] = [p for p in sys.path if p != here]
     flambeau, torch = load()
-    from tests.torch import expressions, report, samples, walk
+    from tests.torch import expressions, graph, report, samples, walk
     from tests.torch.library import Library
 
     ours, theirs = Library(flambeau), Library(torch, flambeau)
@@ -78,6 +78,7 @@ def main():
     found = walk.everything(ours, theirs, rows) if rows or not some else walk.Found()
     if not some:
         expressions.into(found, ours, theirs)
+        graph.into(found, ours, theirs)
     if operators or not some:
         chosen = [] if operators == ["all"] else operators
         samples.into(found, ours, theirs, chosen, options.jobs, options.most)

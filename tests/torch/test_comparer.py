@@ -123,6 +123,10 @@ def test_a_wrong_gradient_is_found():
     assert kinds(flambeau.exp, lambda x: x.detach().exp(), gradient=True) == ["history", "gradient"]
 
 
+def test_a_second_pass_that_ends_otherwise_is_found():
+    assert kinds(lambda x: x + x, lambda x: x * 2, gradient=True) == ["second backward"]
+
+
 def test_a_gradient_of_another_operand_is_found():
     two = ((3,), (3,))
     assert kinds(lambda x, y: x * y, lambda x, y: x * y, operands=two, gradient=True) == []

@@ -2,7 +2,7 @@
 `view._base` and `node.variable` are the program's own objects, not new ones of the same tensor.
 
 No list of objects is kept, which each new tensor would pay for; the interpreter's own is searched,
-and what was found is remembered while it lives."""
+the youngest first, and what was found is remembered while it lives."""
 
 import gc
 import weakref
@@ -20,7 +20,8 @@ def object_of(found):
     if known is None or known._h != h:
         others = (
             value
-            for value in gc.get_objects()
+            for generation in range(3)
+            for value in gc.get_objects(generation)
             if issubclass(type(value), Tensor)
             and value is not found
             and getattr(value, "_h", None) == h

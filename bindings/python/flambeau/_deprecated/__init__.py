@@ -16,9 +16,9 @@ def warn_once(text, stacklevel=3):
         warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
 
 
-def warn(text, stacklevel=3):
-    """A UserWarning, as often as Python's filters let it through."""
-    warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+def warn(text, stacklevel=3, kind=UserWarning):
+    """A warning, as often as Python's filters let it through."""
+    warnings.warn(text, kind, stacklevel=stacklevel + 1)
 
 
 def reduction_of(size_average, reduce, stacklevel=3):

@@ -53,6 +53,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         )
         return dict(zip(inputs, found))
     outputs, inputs = _listed(outputs), _listed(inputs)
+    if not inputs:
+        raise ValueError("grad requires non-empty inputs.")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
@@ -82,7 +84,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 def _materialized(grads, inputs):
     zeros = ops.TORCH["zeros_like"]
-    return tuple(zeros(t) if g is None else g for g, t in zip(grads, inputs))
+    return tuple(zeros(t, requires_grad=True) if g is None else g for g, t in zip(grads, inputs))
 
 
 def _by_rows(outputs, inputs, grads, retain_graph, create_graph, allow_unused):

@@ -60,7 +60,8 @@ class saved_tensors_hooks:
         self._scopes.append(api.saved_hooks_push(made))
 
     def __exit__(self, *exc):
-        api.scope_pop(self._scopes.pop())
+        if self._scopes:
+            api.scope_pop(self._scopes.pop())
 
 
 class save_on_cpu(saved_tensors_hooks):

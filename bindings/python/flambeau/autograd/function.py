@@ -155,7 +155,7 @@ class Function(FunctionCtx):
                 results = cls.forward(ctx, *args, **kwargs)
             else:
                 results = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, results)
+                cls.setup_context(ctx, _bound(cls, args, kwargs), results)
         if isinstance(results, Tensor):
             return _record(ctx, tensors, [results])[0]
         several = isinstance(results, tuple)
@@ -193,6 +193,15 @@ def _context_class(cls):
     return found
 
 
+def _bound(cls, args, kwargs):
+    """The arguments of forward, those it has defaults for among them."""
+    import inspect  # it takes as long to load as the package
+
+    bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
 def _record(ctx, inputs, outputs):
     ctx._keep_saved(inputs, outputs)
     made = ffi.new(_TABLE, ctx._table[0])
@@ -205,14 +214,12 @@ def _record(ctx, inputs, outputs):
     )
     if not found:
         _raise()
-    found = _tensors(found)
-    return _same_objects(found, outputs, ctx._dirty) if dirty else found
-
-
-def _same_objects(found, outputs, dirty):
-    """An operand written in place comes back as the object the caller holds."""
-    changed = {id(t): t for t in dirty}
-    return [changed.get(id(old), new) for new, old in zip(found, outputs)]
+    # What forward made or wrote comes back as the object that it returned, what it handed through
+    # as another of the same class.
+    return [
+        old if new._h == old._h else new if type(old) is Tensor else new.as_subclass(type(old))
+        for new, old in zip(_tensors(found), outputs)
+    ]
 
 
 class _Refused(Function):

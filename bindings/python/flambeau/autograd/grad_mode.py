@@ -4,6 +4,7 @@ decorators."""
 import functools
 
 from .._call import _fast, _raise
+from .._deprecated import warn
 
 _push_grad, _push_inference, _pop = (
     _fast.flam_grad_mode_push,
@@ -35,9 +36,13 @@ class _Scope:
 
     def __call__(self, function):
         if isinstance(function, type):
-            raise RuntimeError(
-                f"{type(self).__name__} decorates functions and methods, not the class "
-                f"{function.__name__}"
+            warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You "
+                "should only decorate functions or methods. To preserve the current behavior of "
+                "class decoration, you can directly decorate the `__init__` method and nothing "
+                "else.",
+                2,
+                FutureWarning,
             )
         code = getattr(function, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:

@@ -1,0 +1,309 @@
+"""Recorded operations as objects: which they are, what hooks on them see and change, what a custom
+function's shows, and that the program's own tensors come back from them."""
+
+import gc
+import weakref
+
+import pytest
+
+
+@pytest.fixture
+def product(torch):
+    x, z = torch.ones(2).requires_grad_(), torch.full((2,), 3.0)
+    return x, z, x * z
+
+
+def test_a_node_is_one_object_while_it_lives(torch, product):
+    x, _, y = product
+    assert y.grad_fn is y.grad_fn and y.view(2).grad_fn.next_functions[0][0] is y.grad_fn
+    leaf, number = y.grad_fn.next_functions[0]
+    assert leaf.variable is x and number == 0
+    assert y.grad_fn.next_functions[1] == (None, 0)
+    assert y.grad_fn.name() == type(y.grad_fn).__name__ == "MulBackward0"
+    assert leaf.name() == "torch::autograd::AccumulateGrad"
+    with pytest.raises(AttributeError, match="variable"):
+        _ = y.grad_fn.variable
+
+
+def test_metadata_lives_as_long_as_the_operation(product):
+    *_, y = product
+
+    class Value:
+        pass
+
+    value = Value()
+    y.grad_fn.metadata["key"] = value
+    y.grad_fn.metadata["other"] = 1
+    assert y.grad_fn.metadata == {"key": value, "other": 1}
+    gone = weakref.ref(value)
+    del value
+    gc.collect()
+    assert gone() is not None
+
+
+def test_hooks_after_and_before_an_operation(torch, product):
+    x, _, y = product
+    seen = []
+    before = y.grad_fn.register_prehook(lambda given: seen.append(("before", given)))
+    after = y.grad_fn.register_hook(lambda made, given: seen.append(("after", made, given)))
+    y.sum().backward(retain_graph=True)
+    (_, given), (_, made, same) = seen
+    assert given[0].tolist() == same[0].tolist() == [1, 1]
+    assert made[0].tolist() == [3, 3] and made[1] is None
+    before.remove()
+    after.remove()
+    y.sum().backward(retain_graph=True)
+    assert len(seen) == 2 and x.grad.tolist() == [6, 6]
+    y.grad_fn.register_prehook(lambda given: (given[0] * 2,))
+    y.grad_fn.register_hook(lambda made, given: (made[0] + 1, None))
+    x.grad = None
+    y.sum().backward()
+    assert x.grad.tolist() == [7, 7]
+
+
+def test_hooks_of_a_leaf_stand_around_its_accumulation(product):
+    x, _, y = product
+    seen = []
+    leaf = y.grad_fn.next_functions[0][0]
+    leaf.register_prehook(lambda given: seen.append((x.grad, given)))
+    leaf.register_hook(lambda made, given: seen.append((x.grad.tolist(), made, given)))
+    y.sum().backward()
+    assert seen[0][0] is None and seen[0][1][0].tolist() == [3, 3]
+    assert seen[1][:2] == ([3, 3], ()) and seen[1][2][0].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "hook,error,text",
+    [
+        (lambda made, given: 3, TypeError, "hook returned int"),
+        (lambda made, given: made[:1], RuntimeError, "incorrect number of values"),
+        (lambda made, given: (None, None), RuntimeError, "None gradient"),
+        (lambda made, given: 1 // 0, ZeroDivisionError, "division"),
+    ],
+)
+def test_hooks_that_fail(product, hook, error, text):
+    *_, y = product
+    y.grad_fn.register_hook(hook)
+    with pytest.raises(error, match=text):
+        y.sum().backward()
+
+
+def test_a_custom_functions_node_shows_its_ctx(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.factor = 2
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.factor
+
+    x = torch.ones(2).requires_grad_()
+    y = Twice.apply(x)
+    node = y.grad_fn
+    assert node.factor == 2 and node.saved_tensors[0] is x and node.needs_input_grad == (True,)
+    assert type(node).__name__ == "TwiceBackward"
+    with pytest.raises(AttributeError, match="'TwiceBackward' object has no attribute 'nothing'"):
+        _ = node.nothing
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        _ = node.saved_tensors
+
+
+def test_results_that_are_no_tensors_keep_their_places(torch):
+    class Mixed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, 5, None, x * 3
+
+        @staticmethod
+        def backward(ctx, *grads):
+            assert [g is None for g in grads] == [False, True, True, False]
+            return grads[0] * 2 + grads[3] * 3
+
+    x = torch.ones(2).requires_grad_()
+    a, five, none, b = Mixed.apply(x)
+    assert five == 5 and none is None
+    (a + b).sum().backward()
+    assert x.grad.tolist() == [5, 5]
+
+
+def test_once_differentiable_refuses_the_second_derivative(torch):
+    from flambeau.autograd.function import once_differentiable
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    x = torch.ones(2).requires_grad_()
+    (slope,) = torch.autograd.grad((Square.apply(x) ** 2).sum(), x, create_graph=True)
+    assert slope.tolist() == [4, 4] and slope.requires_grad
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        slope.sum().backward()
+
+
+# ---- gradients of leaves
+
+
+def test_a_gradient_keeps_its_object(torch):
+    class Own(torch.Tensor):
+        pass
+
+    x = torch.ones(3).requires_grad_()
+    x.sum().backward()
+    grad = x.grad
+    grad.note = "mine"
+    x.sum().backward()
+    assert x.grad is grad and x.grad.note == "mine" and grad.tolist() == [2, 2, 2]
+    x.grad = own = torch.zeros(3).as_subclass(Own)
+    x.sum().backward()
+    assert x.grad is own and own.tolist() == [1, 1, 1]
+    x.grad = None
+    assert x.grad is None
+    x.sum().backward(create_graph=True)
+    first = x.grad
+    (x * x).sum().backward(create_graph=True)
+    assert first.tolist() == [1, 1, 1] and x.grad.tolist() == [3, 3, 3]
+
+
+LAYOUTS = {
+    "contiguous": lambda t: t,
+    "channels last": lambda t: t.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2),
+    "transposed": lambda t: t.transpose(0, 3).contiguous().transpose(0, 3),
+    "with gaps": lambda t: t.repeat(1, 1, 1, 2)[..., ::2],
+}
+
+
+@pytest.mark.parametrize("of_gradient", LAYOUTS)
+@pytest.mark.parametrize("of_leaf", LAYOUTS)
+@pytest.mark.parametrize("create", [False, True])
+def test_a_gradient_lies_as_its_leaf(torch, of_leaf, of_gradient, create):
+    data = torch.arange(2 * 3 * 4 * 5.0).reshape(2, 3, 4, 5)
+    leaf = LAYOUTS[of_leaf](data).detach().requires_grad_()
+    factor = LAYOUTS[of_gradient](data + 1)
+    (leaf * factor).sum().backward(create_graph=create)
+    dense = torch.empty_strided(leaf.shape, leaf.stride()).is_contiguous() or of_leaf != "with gaps"
+    assert leaf.grad.stride() == (leaf.stride() if dense else data.stride())
+    assert torch.equal(leaf.grad, factor)
+
+
+def test_retained_gradients_add_up(torch):
+    x = torch.ones(3).requires_grad_()
+    h = x * 2
+    h.retain_grad()
+    for n in (1, 2, 3):
+        h.sum().backward(retain_graph=True)
+        assert h.grad.tolist() == [n] * 3
+
+
+def test_what_made_an_input_asked_for_runs_later(torch):
+    x = torch.ones(3).requires_grad_()
+    h = x * x
+    (slope,) = torch.autograd.grad((h * h).sum(), h)
+    assert slope.tolist() == [2, 2, 2]
+    h.sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_missing_gradients_become_zeros(torch):
+    x, z = torch.ones(2).requires_grad_(), torch.ones(2).requires_grad_()
+    found = torch.autograd.grad((x * 2).sum(), (x, z), materialize_grads=True)
+    assert [g.tolist() for g in found] == [[2, 2], [0, 0]]
+    with pytest.raises(ValueError, match="Expected allow_unused to be True or not passed"):
+        torch.autograd.grad((x * 2).sum(), (x, z), allow_unused=False, materialize_grads=True)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_nans_share_the_gradient(torch, name):
+    x = torch.full((3,), float("nan")).requires_grad_()
+    getattr(x, name)().backward()
+    assert torch.allclose(x.grad, torch.full((3,), 1 / 3))
+    y = torch.tensor([1.0, float("nan"), 2.0]).requires_grad_()
+    getattr(y, name)().backward()
+    assert y.grad.tolist() == [0, 1, 0]
+
+
+# ---- modes
+
+
+def test_a_generator_is_closed_in_its_mode(torch):
+    seen = []
+
+    @torch.no_grad()
+    def numbers():
+        try:
+            yield 1
+        finally:
+            seen.append(torch.is_grad_enabled())
+
+    running = numbers()
+    next(running)
+    running.close()
+    assert seen == [False] and torch.is_grad_enabled()
+
+
+def test_values_of_inference_are_not_saved(torch):
+    with torch.inference_mode():
+        c = torch.ones(3)
+    x = torch.ones(3).requires_grad_()
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        x * c
+    (x + c).sum().backward()
+    assert x.grad.tolist() == [1, 1, 1]
+
+
+def test_a_saved_tensor_that_was_detached_since(torch):
+    x = torch.ones(3).requires_grad_()
+    y = x * 2
+    z = (y * y).sum()
+    y.detach_()
+    with pytest.raises(RuntimeError, match="has been detached in-place"):
+        z.backward()
+
+
+def test_data_of_a_result_is_replaced(torch):
+    y = torch.ones(3).requires_grad_() * 2
+    y.data = torch.zeros(4)
+    assert y.requires_grad and y.shape == (4,) and y.grad_fn is not None
+
+
+def test_numpy_of_a_parameter_without_recording(torch):
+    p = torch.nn.Parameter(torch.ones(2))
+    with torch.no_grad():
+        assert p.numpy().tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="Can't call numpy"):
+        p.numpy()
+
+
+def test_views_name_the_programs_own_base(torch):
+    x = torch.ones(4)
+    with torch.no_grad():
+        v = x.view(2, 2)
+    w = v.t()[0]
+    assert v._base is x and w._base is x and x._base is None
+    w.add_(1)
+    assert w._base is x and x.unbind()[0]._base is x and x.detach()._base is None
+
+
+def test_checkpoint_of_a_function_that_returns_its_operand(torch):
+    from flambeau.utils.checkpoint import checkpoint
+
+    a = torch.ones(2).requires_grad_()
+    checkpoint(lambda x: x, a, use_reentrant=True).sum().backward()
+    assert a.grad.tolist() == [1, 1]
+
+
+def test_gradcheck_of_a_function_that_knows_its_operand(torch):
+    x = torch.rand(3, dtype=torch.double, requires_grad=True)
+    for fast in (False, True):
+        assert torch.autograd.gradcheck(lambda _: (x * x).sum(), (x,), fast_mode=fast)
