@@ -4006,7 +4006,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_lcm_out(const flam_tensor *input, 
  * - `other`: broadcasts with `input`.
  * - returns: `input` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other
- *   dtypes; `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ *   dtypes.
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nextafter_(flam_tensor *input, const flam_tensor
     *other);
@@ -4018,7 +4018,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nextafter_(flam_tensor *input, c
  * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other
- *   dtypes; `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ *   dtypes.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nextafter_out(const flam_tensor *input, const
     flam_tensor *other, flam_tensor *out);

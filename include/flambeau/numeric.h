@@ -38,9 +38,9 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_lcm(
  *
  * - `input`: floating point.
  * - `other`: broadcasts with `input`.
- * - returns: the broadcast shape, the promoted dtype; carries no gradient.
- * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other dtypes;
- *   `FLAM_ERROR_UNSUPPORTED` where a gradient is asked for.
+ * - returns: the broadcast shape, the promoted dtype; its gradient is that of `input` where the two
+ *   differ.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for other dtypes.
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_nextafter(
