@@ -8,7 +8,7 @@ import pathlib
 
 import torch
 
-from tests.golden import distributions, functions, layers, stepping, transforms
+from tests.golden import distributions, functions, layers, modules, stepping, transforms
 
 
 def rounded(value):
@@ -23,7 +23,7 @@ def rounded(value):
 
 
 def main():
-    for part in distributions, functions, layers, stepping, transforms:
+    for part in distributions, functions, layers, modules, stepping, transforms:
         rows = {name: rounded(part.results(torch, name)) for name in part.CASES}
         text = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
         pathlib.Path(part.__file__).with_suffix(".json").write_text("{\n" + text + "\n}\n")

@@ -118,6 +118,7 @@ def test_backward_hooks(torch, device):
     handle.remove()
     assert seen == [[[1.0]]]
     kept = []
+    layer = torch.nn.Linear(2, 1).to(device)  # one module has either kind
     layer.register_full_backward_hook(lambda m, dx, dy: kept.append((dx, dy[0].tolist())))
     with pytest.warns(UserWarning, match="no inputs require gradients"):
         layer(torch.ones(1, 2, device=device)).sum().backward()

@@ -93,7 +93,7 @@ def test_functional_call(torch, func, device):
     assert set(slopes) == set(params) and slopes["2.bias"].tolist() == [4]
     part = {"2.bias": torch.zeros(1, device=device)}
     assert torch.allclose(func.functional_call(model, part, x), model(x) - model[2].bias)
-    with pytest.raises(RuntimeError, match="Missing key.s.: '0.weight'"):
+    with pytest.raises(RuntimeError, match="Missing key.s.: '0.bias', '0.weight'"):
         func.functional_call(model, part, x, strict=True)
     with pytest.raises(RuntimeError, match="Unexpected key.s.: 'nothing'"):
         func.functional_call(model, {**params, "nothing": x}, x, strict=True)

@@ -77,6 +77,12 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
                          : ": offsets has to be a 1D Tensor but got None");
   check(!per_sample_weights || mode == FLAM_BAG_SUM, Code::invalid_argument, op,
         ": per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
+  if (per_sample_weights) {
+    check(per_sample_weights.dtype() == weight.dtype(), Code::dtype, op,
+          ": Expected tensor for argument 'weight' to have the same type as tensor for argument "
+          "'per_sample_weights'; but ",
+          weight, " does not equal ", per_sample_weights);
+  }
   check(!per_sample_weights ||
             std::equal(input.sizes().begin(), input.sizes().end(),
                        per_sample_weights.sizes().begin(), per_sample_weights.sizes().end()),

@@ -74,6 +74,9 @@ Tensor grouped(const Tensor& x, int64_t num_groups, const Tensor& weight, const 
 
 Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
+  check(num_groups <= 0 || x.numel() != num_groups, Code::shape,
+        "Expected more than 1 value per channel when training, got input size ",
+        ShapeText{x.sizes()});
   return in_order(grouped(x, num_groups, weight, bias, eps), is_channels_last(x));
 }
 

@@ -93,7 +93,7 @@ Tensor repeated(const Tensor& x, const SmallVector<Sides, 8>& sides, int32_t mod
   return y;
 }
 
-void check_repeating(const Tensor& x, DimsView pad) {
+void check_repeating(const Tensor& x, DimsView pad, int32_t mode) {
   const int64_t padded = int64_t(pad.size() / 2), dims = x.dim();
   check(pad.size() % 2 == 0 && padded >= 1 && padded <= 3 &&
             (dims == padded + 1 || dims == padded + 2),
@@ -101,6 +101,13 @@ void check_repeating(const Tensor& x, DimsView pad) {
         "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: "
         "padding of ",
         pad.size(), " values for input ", x);
+  for (int64_t d = dims - padded - 1; d < dims; ++d) {
+    check(x.size(d) > 0 || mode == FLAM_PADDING_CIRCULAR, Code::shape, "Expected ", padded + 1,
+          "D or ", padded + 2,
+          "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+          "input, but got: ",
+          ShapeText{x.sizes()});
+  }
 }
 
 }  // namespace
@@ -109,7 +116,7 @@ Tensor pad(const Tensor& x, DimsView pad, int32_t mode, std::optional<double> va
   const bool constant = mode == FLAM_PADDING_CONSTANT || mode == FLAM_PADDING_UNSPECIFIED;
   check(constant || !value || *value == 0, Code::invalid_argument,
         "Padding mode doesn't take in value argument; only the mode constant does");
-  if (!constant) check_repeating(x, pad);
+  if (!constant) check_repeating(x, pad, mode);
   SmallVector<Sides, 8> sides = sides_of(x, pad), cut(sides.size(), Sides{0, 0});
   bool adds = false, cuts = false;
   for (size_t d = 0; d < sides.size(); ++d) {

@@ -94,10 +94,10 @@ Tensor pixel_shuffle(const Tensor& x, int64_t r) {
         "to be divisible by the square of upscale_factor, but input.size(-3)=",
         t.size(1), " is not divisible by ", square);
   const Dims order{0, 1, 4, 2, 5, 3};
-  return owned(reshape(permute(reshape(t, Dims{t.size(0), c, r, r, h, w}), order),
-                       leading(x, c, checked_mul(h, r, "pixel_shuffle: upscale_factor ", r),
-                               checked_mul(w, r, "pixel_shuffle: upscale_factor ", r))),
-               x);
+  const Tensor y = reshape(permute(reshape(t, Dims{t.size(0), c, r, r, h, w}), order),
+                           leading(x, c, checked_mul(h, r, "pixel_shuffle: upscale_factor ", r),
+                                   checked_mul(w, r, "pixel_shuffle: upscale_factor ", r)));
+  return owned(in_order(y, is_channels_last(x)), x);
 }
 
 Tensor pixel_unshuffle(const Tensor& x, int64_t r) {
@@ -133,8 +133,10 @@ Tensor channel_shuffle(const Tensor& x, int64_t groups) {
 
 Tensor im2col(const Tensor& x, DimsView kernel_size, DimsView dilation, DimsView padding,
               DimsView stride) {
-  check(x.dim() == 3 || x.dim() == 4, Code::shape,
-        "Expected 3D or 4D (batch mode) tensor for input with possibly 0 batch size, but got: ",
+  check((x.dim() == 3 || x.dim() == 4) && numel_of(x.sizes().subspan(size_t(x.dim() - 3))) > 0,
+        Code::shape,
+        "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+        "dimensions for input, but got: ",
         ShapeText{x.sizes()});
   if (x.dim() == 3) {
     return squeeze(im2col(unsqueeze(x, 0), kernel_size, dilation, padding, stride), Dims{0});

@@ -2,6 +2,8 @@
 
 import contextlib
 
+from .._tensor import Tensor
+
 
 def _given(dicts):
     """One dictionary of what may come as several."""
@@ -54,11 +56,14 @@ def _check_names(module, own, values):
         ("Missing", [n for n in own if n not in values]),
     ):
         if names:
-            problems.append(f"{what} key(s): {', '.join(map(repr, names))}.")
+            problems.append(f"{what} key(s): {', '.join(map(repr, sorted(names)))}.")
     if problems:
         raise RuntimeError(
             f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems)
         )
+
+
+_ABSENT = object()
 
 
 @contextlib.contextmanager
@@ -67,6 +72,8 @@ def _replaced(module, values):
     before = []
     try:
         for path, value in values.items():
+            if not isinstance(value, Tensor):
+                raise TypeError(f"{value} is not an instance of torch.Tensor")
             owner, _, name = path.rpartition(".")
             holder = module.get_submodule(owner)
             for group in (holder._parameters, holder._buffers):
@@ -74,14 +81,19 @@ def _replaced(module, values):
                     before.append((group, name, group[name], path))
                     group[name] = value
                     break
-            else:
-                raise AttributeError(f"{holder._get_name()} has no attribute `{name}`")
+            else:  # any other name is an attribute for as long as the call takes
+                own = holder.__dict__
+                before.append((own, name, own.get(name, _ABSENT), path))
+                own[name] = value
         yield
     finally:
         for group, name, tensor, path in reversed(before):
             if path in values:
                 values[path] = group[name]
-            group[name] = tensor
+            if tensor is _ABSENT:
+                del group[name]
+            else:
+                group[name] = tensor
 
 
 def functional_call(
@@ -95,7 +107,7 @@ def functional_call(
     if isinstance(module, DataParallel):
         raise RuntimeError("The stateless API can't be used with nn.DataParallel module")
     values = _given(parameter_and_buffer_dicts)
-    own = _names(module)
+    own = _names(module) if tie_weights or strict else {}
     filled = _with_ties(own, values) if tie_weights else dict(values)
     if strict:
         _check_names(module, own, filled)

@@ -39,6 +39,12 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 
 
 def _warn_of_dropout(n, dim):
+    if n == 1 and dim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {dim}D input. Note that dropout1d "
+            "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+            "dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+        )
     if n == 2 and dim == 3:
         _deprecated.warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "

@@ -77,7 +77,13 @@ class _Uninitialized:
         """Gives this tensor its shape; its values are not set. It keeps its identity."""
         kind = {"device": device or self.device, "dtype": dtype or self.dtype}
         self.__class__ = self._becomes
-        self.data = empty(tuple(shape), **kind)
+        self.data = empty(shape, **kind)
+
+    def share_memory_(self):
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
+            "initialize the parameters before calling `module.share_memory()`."
+        )
 
     def there(self, moved):
         """What stays without a shape where a move or cast made `moved` of it."""

@@ -3,6 +3,8 @@
 One identity function stands before the module and one behind it; their backward passes see the
 gradients."""
 
+import warnings
+
 from ..._deprecated import warn
 from ..._tensor import Tensor
 from ...autograd.function import Function
@@ -24,8 +26,8 @@ class _Watch(Function):
 class BackwardHooks:
     """The state of one call: the outputs' gradients wait for the inputs'."""
 
-    def __init__(self, module):
-        self.module, self.grad_output = module, None
+    def __init__(self, module, hooks, before):
+        self.module, self.hooks, self.before, self.grad_output = module, hooks, before, None
 
     def _through(self, values, notify):
         """The values, watched where they require a gradient; and those places."""
@@ -33,10 +35,11 @@ class BackwardHooks:
         if not places:
             return values, places
         watched = _Watch.apply(notify, *(values[i] for i in places))
-        values = list(values)
+        changed = list(values)
         for i, t in zip(places, watched):
-            values[i] = t
-        return tuple(values), places
+            changed[i] = t
+        named = hasattr(values, "_fields")  # a tuple with names stays one
+        return (type(values)(*changed) if named else tuple(changed)), places
 
     def watch_inputs(self, args):
         self.n_inputs = len(args)
@@ -44,8 +47,15 @@ class BackwardHooks:
         return args
 
     def watch_outputs(self, result):
+        if not isinstance(result, (Tensor, tuple)):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                f"Tensors but received {type(result)}",
+                stacklevel=2,
+            )
+            return result
         single = isinstance(result, Tensor)
-        values = (result,) if single else tuple(result)
+        values = (result,) if single else result
         self.n_outputs = len(values)
         self.outputs = [
             i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad
@@ -55,31 +65,56 @@ class BackwardHooks:
 
     def _outputs_done(self, grads):
         packed = _packed(grads, self.outputs, self.n_outputs)
-        for hook in list(self.module._backward_pre_hooks.values()):
+        for hook in list(self.before):
             changed = hook(self.module, packed)
             if changed is not None:
                 packed = changed if isinstance(changed, tuple) else (changed,)
+                _check_count("pre hook", "grad_output", packed, self.n_outputs)
         self.grad_output = packed
         if not self.inputs:
-            warn(
-                "Full backward hook is firing when gradients are computed with respect to module "
-                "outputs since no inputs require gradients. See https://docs.pytorch.org/docs/main/"
-                "generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for "
-                "more details."
-            )
-            self._run((None,) * self.n_inputs)
+            if self.hooks:
+                self._without_inputs()
+            self.grad_output = None
         return tuple(packed[i] for i in self.outputs)
 
-    def _inputs_done(self, grads):
-        found = self._run(_packed(grads, self.inputs, self.n_inputs))
-        return tuple(found[i] for i in self.inputs)
+    def _without_inputs(self):
+        warn(
+            "Full backward hook is firing when gradients are computed with respect to module "
+            "outputs since no inputs require gradients. See https://docs.pytorch.org/docs/main/"
+            "generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for "
+            "more details."
+        )
+        for hook in list(self.hooks):
+            found = hook(self.module, (None,) * self.n_inputs, self.grad_output)
+            if found is not None and (
+                isinstance(found, Tensor) or any(g is not None for g in found)
+            ):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for all gradients."
+                )
 
-    def _run(self, grads):
-        for hook in list(self.module._backward_hooks.values()):
-            changed = hook(self.module, grads, self.grad_output)
+    def _inputs_done(self, grads):
+        # A gradient that came to the inputs without passing the outputs, as a second derivative's
+        # does, is none of the module's.
+        if self.grad_output is None:
+            return grads
+        packed = _packed(grads, self.inputs, self.n_inputs)
+        for hook in list(self.hooks):
+            changed = hook(self.module, packed, self.grad_output)
             if changed is not None:
-                grads = changed if isinstance(changed, tuple) else (changed,)
-        return grads
+                packed = changed if isinstance(changed, tuple) else (changed,)
+                _check_count("hook", "grad_input", packed, self.n_inputs)
+        self.grad_output = None
+        return tuple(packed[i] for i in self.inputs)
+
+
+def _check_count(what, of, grads, n):
+    if len(grads) != n:
+        raise RuntimeError(
+            f"Backward {what} returned an invalid number of {of}, got {len(grads)}, but expected "
+            f"{n}"
+        )
 
 
 def _packed(grads, places, n):

@@ -7,7 +7,8 @@ valid."""
 from collections import OrderedDict, namedtuple
 
 from ..._torch import Tensor, no_grad
-from ...utils.hooks import RemovableHandle
+from ...utils.hooks import register
+from ..parameter import is_lazy
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -42,12 +43,11 @@ class StateMixin:
         )
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        for name, tensor in self._parameters.items():
+        kept = {n: t for n, t in self._buffers.items() if n not in self._non_persistent_buffers_set}
+        for name, tensor in (*self._parameters.items(), *kept.items()):
             if tensor is not None:
-                destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        for name, tensor in self._buffers.items():
-            if tensor is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = tensor if keep_vars else tensor.detach()
+                whole = keep_vars or is_lazy(tensor)
+                destination[prefix + name] = tensor if whole else tensor.detach()
         if type(self).get_extra_state is not StateMixin.get_extra_state:
             destination[prefix + _EXTRA] = self.get_extra_state()
 
@@ -199,7 +199,9 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
             f"from checkpoint but received {type(value)}"
         )
         return
-    if mine.dim() == 0 and value.dim() == 1 and value.numel() == 1:
+    if is_lazy(mine) and is_lazy(value):
+        return  # both stay without a shape
+    if not is_lazy(mine) and mine.dim() == 0 and value.dim() == 1 and value.numel() == 1:
         value = value[0]
     if mine.shape != value.shape:
         error_msgs.append(
@@ -228,4 +230,4 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
 
 
 def _handle(hooks, hook):
-    return RemovableHandle(hooks, hook)
+    return register(hooks, hook)

@@ -167,17 +167,16 @@ class WalkMixin:
         return self
 
     def _apply(self, fn, recurse=True):
-        seen = set()
+        for child in self.children() if recurse else ():
+            child._apply(fn)
         with no_grad():
-            for module in self.modules() if recurse else (self,):
-                for parameter in module._parameters.values():
-                    if parameter is not None and id(parameter) not in seen:
-                        seen.add(id(parameter))
-                        _move_parameter(parameter, fn)
-                for name, buffer in module._buffers.items():
-                    if buffer is not None:
-                        moved = fn(buffer)
-                        module._buffers[name] = buffer.there(moved) if is_lazy(buffer) else moved
+            for parameter in self._parameters.values():
+                if parameter is not None:
+                    _move_parameter(parameter, fn)
+            for name, buffer in self._buffers.items():
+                if buffer is not None:
+                    moved = fn(buffer)
+                    self._buffers[name] = buffer.there(moved) if is_lazy(buffer) else moved
         return self
 
     def to(self, *args, **kwargs):

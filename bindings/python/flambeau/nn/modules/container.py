@@ -99,6 +99,10 @@ class Sequential(_Indexed):
         return type(self)(OrderedDict(items))
 
     def insert(self, i, module):
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= i <= len(self):
+            raise IndexError(f"Index out of range: {i}")
         super().insert(i, module)
         return self
 
@@ -243,6 +247,11 @@ class ParameterList(Module):
         return self
 
     def extend(self, values):
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(
+                "ParameterList.extend should be called with an iterable, but got "
+                f"{type(values).__name__}"
+            )
         for value in list(values):
             self.append(value)
         return self

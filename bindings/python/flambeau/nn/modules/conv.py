@@ -37,6 +37,8 @@ class _ConvNd(Module):
             raise ValueError(
                 f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
             )
+        if padding == "same" and any(s != 1 for s in _tuple(stride, n)):
+            raise ValueError("padding='same' is not supported for strided convolutions")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride, self.dilation = (
             _tuple(v, n) for v in (kernel_size, stride, dilation)

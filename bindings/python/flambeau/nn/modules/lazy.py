@@ -15,11 +15,20 @@ class LazyModuleMixin:
         """Whether the first input is still to come."""
         return any(map(is_lazy, [*self._parameters.values(), *self._buffers.values()]))
 
-    def __call__(self, input, *args, **kwargs):
+    def initialize_parameters(self, *args, **kwargs):
+        """Gives the parameters the sizes that the first call's arguments ask for."""
+        raise NotImplementedError(
+            f"initialize_parameters is not implemented for {type(self).__name__}"
+        )
+
+    def __call__(self, *args, **kwargs):
         if self.has_uninitialized_params():
-            self.initialize_parameters(input)
-        self.__class__ = self.cls_to_become
-        return Module.__call__(self, input, *args, **kwargs)
+            self.initialize_parameters(*args, **kwargs)
+            if self.has_uninitialized_params():
+                raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        if self.cls_to_become is not None:
+            self.__class__ = self.cls_to_become
+        return Module.__call__(self, *args, **kwargs)
 
     def reset_parameters(self):
         """Draws the weights; the layer's own constructor asks for it before there are any."""
@@ -109,16 +118,10 @@ class _LazyNorm(LazyModuleMixin):
         self._materialize(**{name: (self.num_features,) for name in names})
 
 
-def _lazy(base, of, **defaults):
+def _lazy(base, of):
     """The lazy form of a layer."""
-
-    def __init__(self, *args, **kwargs):
-        base.__init__(self, *args, **{**defaults, **kwargs})
-
     text = f"{of.__name__} whose number of channels is that of the first input."
     members = {"cls_to_become": of, "__module__": __name__, "__doc__": text}
-    if defaults:
-        members["__init__"] = __init__
     return type("Lazy" + of.__name__, (base, of), members)
 
 
@@ -131,12 +134,6 @@ LazyConvTranspose3d = _lazy(_LazyConv, conv.ConvTranspose3d)
 LazyBatchNorm1d = _lazy(_LazyNorm, batchnorm.BatchNorm1d)
 LazyBatchNorm2d = _lazy(_LazyNorm, batchnorm.BatchNorm2d)
 LazyBatchNorm3d = _lazy(_LazyNorm, batchnorm.BatchNorm3d)
-LazyInstanceNorm1d = _lazy(
-    _LazyNorm, instancenorm.InstanceNorm1d, affine=False, track_running_stats=False
-)
-LazyInstanceNorm2d = _lazy(
-    _LazyNorm, instancenorm.InstanceNorm2d, affine=False, track_running_stats=False
-)
-LazyInstanceNorm3d = _lazy(
-    _LazyNorm, instancenorm.InstanceNorm3d, affine=False, track_running_stats=False
-)
+LazyInstanceNorm1d = _lazy(_LazyNorm, instancenorm.InstanceNorm1d)
+LazyInstanceNorm2d = _lazy(_LazyNorm, instancenorm.InstanceNorm2d)
+LazyInstanceNorm3d = _lazy(_LazyNorm, instancenorm.InstanceNorm3d)

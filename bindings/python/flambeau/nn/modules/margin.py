@@ -2,6 +2,7 @@
 
 from .. import functional as F
 from .loss import _Loss, _WeightedLoss
+from .weighted import PairwiseDistance
 
 
 class _MarginLoss(_Loss):
@@ -100,5 +101,5 @@ class TripletMarginWithDistanceLoss(_Loss):
                 "TripletMarginWithDistanceLoss: expected margin to be greater than 0, got "
                 f"{margin} instead"
             )
-        self.distance_function = distance_function or F.pairwise_distance
+        self.distance_function = distance_function or PairwiseDistance()
         self.margin, self.swap = margin, swap

@@ -10,8 +10,21 @@ from collections.abc import Callable
 
 from ..._call import _fast
 from ..._tensor import Tensor
-from ...utils.hooks import RemovableHandle
-from ..parameter import Buffer, Parameter
+from ...utils.hooks import register
+from ..parameter import Buffer, Parameter, UninitializedBuffer
+from ._hooks import (  # noqa: F401: torch has their registration here
+    any_global,
+    call,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
 from ._paths import KEY, handle_of, tell
 from ._state import StateMixin, _IncompatibleKeys  # noqa: F401: packages look for it here
 from ._walk import WalkMixin
@@ -22,20 +35,6 @@ if TYPE_CHECKING:
     from typing import Any
 else:
     Any = object
-
-_global_forward_hooks = {}
-_global_forward_pre_hooks = {}
-
-
-def register_module_forward_hook(hook, **_):
-    """A hook called after every module's forward."""
-    return RemovableHandle(_global_forward_hooks, hook)
-
-
-def register_module_forward_pre_hook(hook):
-    """A hook called before every module's forward."""
-    return RemovableHandle(_global_forward_pre_hooks, hook)
-
 
 _FRESH = (
     "_parameters _buffers _modules _forward_hooks _forward_pre_hooks _backward_hooks "
@@ -55,10 +54,11 @@ class Module(StateMixin, WalkMixin):
     """Base of all networks: assign Parameters and Modules to attributes, define `forward`."""
 
     dump_patches = False
+    call_super_init = False  # whether a class after Module in the order of bases is set up, too
     training: bool
 
     def __init__(self, *args, **kwargs):
-        if args or kwargs:
+        if (args or kwargs) and not self.call_super_init:
             given = next(iter(kwargs)) if kwargs else None
             raise TypeError(
                 f"{type(self).__name__}.__init__() got an unexpected keyword argument '{given}'"
@@ -72,6 +72,8 @@ class Module(StateMixin, WalkMixin):
             state[name] = {}
         state["_non_persistent_buffers_set"] = set()
         state["_is_full_backward_hook"] = None
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     # ---- attributes
 
@@ -89,11 +91,11 @@ class Module(StateMixin, WalkMixin):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._claim(name, "_modules", "assign module")
-            state["_modules"][name] = value
+            state["_modules"][name] = registered(self, "module", name, value)
             tell(self, name)
-        elif isinstance(value, Buffer):
+        elif isinstance(value, (Buffer, UninitializedBuffer)):
             self._claim(name, "_buffers", "assign buffer")
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, getattr(value, "persistent", True))
         elif "_parameters" in state and name in state["_parameters"]:
             if value is not None:
                 raise TypeError(
@@ -170,7 +172,7 @@ class Module(StateMixin, WalkMixin):
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
                 "the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = registered(self, "parameter", name, param)
         tell(self, name)
 
     def register_buffer(self, name, tensor, persistent=True):
@@ -181,7 +183,7 @@ class Module(StateMixin, WalkMixin):
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered(self, "buffer", name, tensor)
         (
             self._non_persistent_buffers_set.discard
             if persistent
@@ -194,7 +196,7 @@ class Module(StateMixin, WalkMixin):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name(name, "_modules", "module")
-        self._modules[name] = module
+        self._modules[name] = registered(self, "module", name, module)
         tell(self, name)
 
     register_module = add_module
@@ -226,84 +228,51 @@ class Module(StateMixin, WalkMixin):
                 or state["_forward_pre_hooks"]
                 or state["_backward_hooks"]
                 or state["_backward_pre_hooks"]
-                or _global_forward_hooks
-                or _global_forward_pre_hooks
+                or any_global()
             ):
                 return self.forward(*args, **kwargs)
-            return self._call_with_hooks(args, kwargs)
+            return call(self, args, kwargs)
         finally:
             if _pop(scope):  # forward left a scope of its own open, which is its right
                 _clear_error()
 
-    def _call_with_hooks(self, args, kwargs):
-        args, kwargs = self._run_pre_hooks(args, kwargs)
-        backward = None
-        if self._backward_hooks or self._backward_pre_hooks:
-            from ._backward_hooks import BackwardHooks
-
-            backward = BackwardHooks(self)
-            args = backward.watch_inputs(args)
-        try:
-            result = self.forward(*args, **kwargs)
-        except BaseException:
-            for key in self._forward_hooks_always_called:
-                self._run_forward_hook(key, self._forward_hooks[key], args, kwargs, None)
-            raise
-        for hook in list(_global_forward_hooks.values()):
-            changed = hook(self, args, result)
-            result = result if changed is None else changed
-        for key, hook in list(self._forward_hooks.items()):
-            changed = self._run_forward_hook(key, hook, args, kwargs, result)
-            result = result if changed is None else changed
-        return backward.watch_outputs(result) if backward else result
-
-    def _run_pre_hooks(self, args, kwargs):
-        for hook in list(_global_forward_pre_hooks.values()):
-            changed = hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        for key, hook in list(self._forward_pre_hooks.items()):
-            if key in self._forward_pre_hooks_with_kwargs:
-                changed = hook(self, args, kwargs)
-                if changed is not None:
-                    args, kwargs = changed
-            else:
-                changed = hook(self, args)
-                if changed is not None:
-                    args = changed if isinstance(changed, tuple) else (changed,)
-        return args, kwargs
-
-    def _run_forward_hook(self, key, hook, args, kwargs, result):
-        if key in self._forward_hooks_with_kwargs:
-            return hook(self, args, kwargs, result)
-        return hook(self, args, result)
-
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Calls `hook(module, args, output)` after forward; what it returns replaces the output."""
-        handle = RemovableHandle(self._forward_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_hooks_with_kwargs[handle.id] = True
-        if always_call:
-            self._forward_hooks_always_called[handle.id] = True
-        return handle
+        return register(
+            self._forward_hooks,
+            hook,
+            prepend,
+            kwargs=(self._forward_hooks_with_kwargs, with_kwargs),
+            always=(self._forward_hooks_always_called, always_call),
+        )
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls `hook(module, args)` before forward; what it returns replaces the arguments."""
-        handle = RemovableHandle(self._forward_pre_hooks, hook, prepend)
-        if with_kwargs:
-            self._forward_pre_hooks_with_kwargs[handle.id] = True
-        return handle
+        marked = (self._forward_pre_hooks_with_kwargs, with_kwargs)
+        return register(self._forward_pre_hooks, hook, prepend, kwargs=marked)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Calls `hook(module, grad_input, grad_output)` once the gradients of the inputs are
         known."""
-        return RemovableHandle(self._backward_hooks, hook, prepend)
+        return self._register_backward(hook, prepend, True)
 
-    register_backward_hook = register_full_backward_hook
+    def register_backward_hook(self, hook):
+        """Calls `hook(module, grad_input, grad_output)` with the gradients of the operation that
+        made the result: the older form, for modules of one operation."""
+        return self._register_backward(hook, False, False)
+
+    def _register_backward(self, hook, prepend, full):
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single "
+                "Module. Please use only one of them."
+            )
+        self._is_full_backward_hook = full
+        return register(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Calls `hook(module, grad_output)` before the module's gradients are computed."""
-        return RemovableHandle(self._backward_pre_hooks, hook, prepend)
+        return register(self._backward_pre_hooks, hook, prepend)
 
     # ---- text
 

@@ -56,21 +56,6 @@ class PackedSequence(_Fields):
     def cpu(self):
         return self.to("cpu")
 
-    def double(self):
-        return self._mapped(self.data.double())
-
-    def float(self):
-        return self._mapped(self.data.float())
-
-    def half(self):
-        return self._mapped(self.data.half())
-
-    def long(self):
-        return self._mapped(self.data.long())
-
-    def int(self):
-        return self._mapped(self.data.int())
-
     def pin_memory(self):
         return self._mapped(self.data.pin_memory())
 
@@ -80,3 +65,9 @@ class PackedSequence(_Fields):
 
     def is_pinned(self):
         return self.data.is_pinned()
+
+
+for _name in "double float half long int short char byte".split():
+    setattr(
+        PackedSequence, _name, lambda self, name=_name: self._mapped(getattr(self.data, name)())
+    )

@@ -51,7 +51,16 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self):
-        return [getattr(self, name) for name in self._flat_weights_names]
+        given = self.__dict__.get("_given_weights")
+        return given or [getattr(self, name) for name in self._flat_weights_names]
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights):  # programs that compute weights set them, too
+        self._given_weights = list(weights)
+
+    def _apply(self, fn, recurse=True):
+        self.__dict__.pop("_given_weights", None)
+        return super()._apply(fn, recurse)
 
     @property
     def all_weights(self):

@@ -33,7 +33,7 @@ def make(name, function, options, shown, trained=False, module=__name__):
     required = [n for n, d in options.items() if d is NEEDED]
 
     def __init__(self, *args, **kwargs):
-        Module.__init__(self)
+        super(made, self).__init__()
         if len(args) > len(names):
             raise TypeError(
                 f"{name}.__init__() takes at most {len(names)} arguments ({len(args)} given)"
@@ -59,7 +59,7 @@ def make(name, function, options, shown, trained=False, module=__name__):
     def plain(self, input):
         return getattr(F, function)(input)
 
-    return type(
+    made = type(
         name,
         (Module,),
         {
@@ -70,6 +70,7 @@ def make(name, function, options, shown, trained=False, module=__name__):
             **({"extra_repr": shown} if shown else {}),
         },
     )
+    return made
 
 
 _ROWS = (
@@ -156,4 +157,11 @@ _ROWS = (
 )
 
 CLASSES = {row[0]: make(*row) for row in _ROWS}
+CLASSES["ReLU6"].min_val, CLASSES["ReLU6"].max_val = 0.0, 6.0
+CLASSES["CrossMapLRN2d"] = make(  # the older name, with another default
+    "CrossMapLRN2d",
+    "local_response_norm",
+    {"size": NEEDED, "alpha": 1e-4, "beta": 0.75, "k": 1},
+    CLASSES["LocalResponseNorm"].extra_repr,
+)
 globals().update(CLASSES)

@@ -60,6 +60,7 @@ class _Layer(Module):
         for i in range(count):
             setattr(self, f"dropout{i + 1}", Dropout(dropout))
         self.activation = _activation(activation)
+        self.activation_relu_or_gelu = {F.relu: 1, F.gelu: 2}.get(self.activation, 0)
 
     def _feed(self, x, dropout):
         return dropout(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -78,7 +79,8 @@ class _Layer(Module):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        self.__dict__.setdefault("activation", F.relu)
+        if not hasattr(self, "activation"):
+            self.activation = F.relu
 
 
 class TransformerEncoderLayer(_Layer):
