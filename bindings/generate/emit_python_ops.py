@@ -39,7 +39,7 @@ def _wrap(h):
 
 
 """
-PART = 1200  # lines of a file, about
+PART = 2600  # lines of a file, about
 
 ALIASES = {"dim": "axis", "keepdim": "keepdims"}  # NumPy's names, accepted as torch does
 
