@@ -111,7 +111,7 @@ def test_subclasses_and_their_attributes_come_back(torch):
     global Tagged
 
     class Tagged(torch.Tensor):  # where a file finds it again
-        __torch_function__ = torch._C._disabled_torch_function_impl
+        __torch_function__ = torch.nn.Parameter.__dict__["__torch_function__"]
 
     Tagged.__qualname__ = "Tagged"
     mine = torch.ones(2).as_subclass(Tagged)
