@@ -66,9 +66,10 @@ def _form(f: Function, base: str) -> str:
     signature = ", ".join(cpp.parameter(p, p.name in counted, True) for p in params)
     call = ", ".join([p.name for p in plain] + ["to"])
     target = params[0].name if f.form == "inplace" else "out"
+    kind = "exact_out" if f.exact else f.form
     return (
         _wrapped(f"Tensor {f.target}({signature}) {{")
-        + f"\n  Destination to({target}, op::{base}, Destination::{f.form});\n"
+        + f"\n  Destination to({target}, op::{base}, Destination::{kind});\n"
         + _wrapped(f"  return to.finish(ops::{base}({call}));")
         + "\n}\n"
     )

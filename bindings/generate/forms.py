@@ -58,7 +58,7 @@ def _derived(f: Function, name: str, form: str, operand: str | None, **more) -> 
         base=f.name,
         borrowed=operand,
         inplace=False,
-        out=False,
+        out=None,
         autocast={},
         layer=None,
         **more,
@@ -132,19 +132,22 @@ def _inplace(f: Function) -> Function:
 
 def _out(f: Function) -> Function:
     out = Param("out", "flam_tensor *", "tensor", mutable=True)
+    dtype = ", of the result's dtype" if f.out == "exact" else ""
     plain = f.c_params[:-1] if f.options else f.c_params
     return _derived(
         f,
         f.name + "_out",
         "out",
         "out",
+        exact=f.out == "exact",
         params=[*f.params, out],
         c_params=[*plain, out, *f.c_params[len(plain) :]],
         torch=[],
         result=dict(f.result, operand="out"),
         doc=dict(
             f.doc,
-            params=f.doc["params"] | {"out": "the destination; resized where its shape differs."},
+            params=f.doc["params"]
+            | {"out": f"the destination{dtype}; resized where its shape differs."},
             brief=f"`{f.name}` into an existing tensor.",
             returns="`out` itself, without another count.",
         ),

@@ -71,7 +71,8 @@ class Function:
     params: list[Param]  # as bindings and targets take them: operands, every option, outputs
     c_params: list[Param]  # as C takes them: operands, outputs, the struct of options
     inplace: bool = False
-    out: bool = False
+    out: str | None = None  # how a result enters an `out`: cast, or exact
+    exact: bool = False  # of a form with `out`: whether that has the result's dtype
     line: int = 0
     autocast: dict[str, str] = dataclasses.field(default_factory=dict)  # rule by device type
     options: str | None = None  # the struct that holds its options
@@ -107,7 +108,7 @@ class Api:
         """The same as dictionaries and lists."""
         data = dataclasses.asdict(self)
         for f in data["functions"]:
-            del f["line"], f["inplace"], f["out"], f["whole"], f["doc"]["faults"]
+            del f["line"], f["inplace"], f["out"], f["exact"], f["whole"], f["doc"]["faults"]
             if not f["autocast"]:
                 del f["autocast"]
             for p in f["params"] + f["c_params"]:

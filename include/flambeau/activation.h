@@ -198,7 +198,7 @@ FLAM_API flam_tensor *flam_logsigmoid(const flam_tensor *input);
  */
 FLAM_TORCH("torch F")
 FLAM_LAYER("Threshold([threshold=], [value=])")
-FLAM_API FLAM_INPLACE flam_tensor *flam_threshold(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_threshold(
     const flam_tensor *input, double threshold, double value);
 
 /** `x / (1 + |x|)` elementwise.
@@ -233,7 +233,7 @@ FLAM_API flam_tensor *flam_tanhshrink(const flam_tensor *input);
 FLAM_TORCH("torch Tensor F torch.special.softmax")
 FLAM_AUTOCAST("cuda=f32")
 FLAM_LAYER("Softmax([dim=])")
-FLAM_API flam_tensor *flam_softmax(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_softmax(
     const flam_tensor *input, int64_t dim,
     FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
@@ -249,7 +249,7 @@ FLAM_API flam_tensor *flam_softmax(
 FLAM_TORCH("torch Tensor F torch.special.log_softmax")
 FLAM_AUTOCAST("cuda=f32")
 FLAM_LAYER("LogSoftmax([dim=])")
-FLAM_API flam_tensor *flam_log_softmax(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_log_softmax(
     const flam_tensor *input, int64_t dim,
     FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
@@ -307,7 +307,8 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_rrelu(
  */
 FLAM_TORCH("torch Tensor F")
 FLAM_LAYER("Hardshrink([lambd])")
-FLAM_API flam_tensor *flam_hardshrink(const flam_tensor *input, double lambd FLAM_DEFAULT(0.5));
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_hardshrink(
+    const flam_tensor *input, double lambd FLAM_DEFAULT(0.5));
 
 /** `x - lambd` above `lambd`, `x + lambd` below `-lambd`, else 0.
  *

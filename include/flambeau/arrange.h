@@ -208,7 +208,7 @@ FLAM_API flam_tensor *flam_as_strided_scatter(
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another rule.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_reduce(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_index_reduce(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
     flam_scatter_rule reduce, FLAM_KEYWORD flam_bool include_self FLAM_DEFAULT(1));
 
@@ -229,7 +229,7 @@ typedef struct flam_slice_scatter_options {
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_slice_scatter(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_slice_scatter(
     const flam_tensor *input, const flam_tensor *src, const flam_slice_scatter_options *options);
 
 /** A copy in which a diagonal is replaced.
@@ -259,7 +259,7 @@ FLAM_API flam_tensor *flam_diagonal_scatter(
  * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_reduce(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_scatter_reduce(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src,
     flam_scatter_rule reduce, FLAM_KEYWORD flam_bool include_self FLAM_DEFAULT(1));
 

@@ -40,6 +40,7 @@
 #define FLAM_TORCH(names) FLAM_META("torch=" names) /* torch's spellings, separated by spaces */
 #define FLAM_INPLACE FLAM_META("inplace") /* derives flam_<op>_, which writes into its operand */
 #define FLAM_OUT FLAM_META("out") /* derives flam_<op>_out, which writes into `out` */
+#define FLAM_OUT_EXACT FLAM_META("out=exact") /* the same; `out` has the dtype of the result */
 /* the same operation as `plain`, one function in Python, with options that `plain` lacks */
 #define FLAM_EXTENDS(plain) FLAM_META("extends=" #plain)
 /* derives flam_nn_<op>, a module that holds the options; `text` is how it prints: the class and, in

@@ -303,7 +303,7 @@ FLAM_API flam_tensor *flam_eye(int64_t n, const flam_eye_options *options);
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_tril(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_tril(
     const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0));
 
 /** The upper triangle of matrices; zeros below.
@@ -314,7 +314,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_tril(
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_triu(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_triu(
     const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0));
 
 #ifdef __cplusplus

@@ -1509,6 +1509,18 @@ FLAM_API flam_module *flam_nn_logsigmoid(void);
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_threshold_(flam_tensor *input, double threshold,
     double value);
 
+/** `flam_threshold` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `threshold`: elements not above it are replaced.
+ * - `value`: what they are replaced by.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_threshold_out(const flam_tensor *input, double
+    threshold, double value, flam_tensor *out);
+
 /** `flam_threshold` as a module: `x` above a threshold, else a constant, elementwise.
  *
  * - `threshold`: elements not above it are replaced.
@@ -1532,6 +1544,19 @@ FLAM_API flam_module *flam_nn_softsign(void);
  */
 FLAM_API flam_module *flam_nn_tanhshrink(void);
 
+/** `flam_softmax` into an existing tensor.
+ *
+ * - `input`: any shape; floating point, or any dtype with `dtype` given.
+ * - `dim`: the dimension along which the results sum to 1.
+ * - `dtype`: converts `input` first; default: its own.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not
+ *   floating point.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softmax_out(const flam_tensor *input, int64_t dim,
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
 /** `flam_softmax` as a module: exponentials of the elements, divided by their sum along a
  * dimension.
  *
@@ -1541,6 +1566,19 @@ FLAM_API flam_module *flam_nn_tanhshrink(void);
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
 FLAM_API flam_module *flam_nn_softmax(int64_t dim, flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** `flam_log_softmax` into an existing tensor.
+ *
+ * - `input`: any shape; floating point, or any dtype with `dtype` given.
+ * - `dim`: the dimension along which the results sum to 1.
+ * - `dtype`: converts `input` first; default: its own.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not
+ *   floating point.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_log_softmax_out(const flam_tensor *input, int64_t dim,
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
 
 /** `flam_log_softmax` as a module: logarithm of the softmax along a dimension, computed without
  * overflow.
@@ -1571,6 +1609,17 @@ FLAM_API flam_module *flam_nn_glu(int64_t dim FLAM_DEFAULT(-1));
  */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_rrelu_(flam_tensor *input, const flam_rrelu_options
     *options);
+
+/** `flam_hardshrink` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `lambd`: the threshold; default 0.5.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hardshrink_out(const flam_tensor *input, double lambd
+    FLAM_DEFAULT(0.5), flam_tensor *out);
 
 /** `flam_hardshrink` as a module: `x` where `|x|` is above `lambd`, else 0.
  *
@@ -1640,7 +1689,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_reduce_(flam_tensor *input
  * - `reduce`: `FLAM_SCATTER_PROD`, `FLAM_SCATTER_MEAN`, `FLAM_SCATTER_AMAX` or
  *   `FLAM_SCATTER_AMIN`.
  * - `include_self`: whether the slices of `input` take part; default true.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INDEX`;
  *   `FLAM_ERROR_INVALID_ARGUMENT` for another rule.
@@ -1648,6 +1697,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_reduce_(flam_tensor *input
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_index_reduce_out(const flam_tensor *input, int64_t
     dim, const flam_tensor *index, const flam_tensor *source, flam_scatter_rule reduce, flam_bool
     include_self FLAM_DEFAULT(1), flam_tensor *out);
+
+/** `flam_slice_scatter` into an existing tensor.
+ *
+ * - `input`: at least 1-d.
+ * - `src`: the shape of the slice.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - `options`: those of `flam_slice_scatter`.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_slice_scatter_out(const flam_tensor *input, const
+    flam_tensor *src, flam_tensor *out, const flam_slice_scatter_options *options);
 
 /** In-place form of `flam_scatter_reduce`: values joined with what is where an index names:
  *
@@ -1672,7 +1733,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_reduce_(flam_tensor *inp
  * - `src`: not smaller than `index`; `input`'s dtype.
  * - `reduce`: how values of one place are joined.
  * - `include_self`: whether `input`'s elements take part; default true.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
@@ -2769,7 +2830,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_tril_(flam_tensor *input, int64_
  *
  * - `input`: [..., n, m], any dtype.
  * - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
  */
@@ -2790,7 +2851,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_triu_(flam_tensor *input, int64_
  *
  * - `input`: [..., n, m], any dtype.
  * - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
  */
@@ -2937,7 +2998,7 @@ FLAM_API flam_module *flam_nn_fold(const int64_t *output_size, size_t n_output_s
  * - `input`: any tensor.
  * - `dim`: the dimension that `index` counts.
  * - `index`: [n] or 0-d, int64 or int32.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more
  *   dimensions.
@@ -2966,7 +3027,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_add_(flam_tensor *input, i
  * - `index`: [n] or 0-d, int64 or int32, not negative.
  * - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
  * - `alpha`: factor of `source`; default 1.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
@@ -2992,7 +3053,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_copy_(flam_tensor *input, 
  * - `dim`: the dimension that `index` counts.
  * - `index`: [n] or 0-d, int64 or int32.
  * - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
@@ -3017,7 +3078,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_index_fill_(flam_tensor *input, 
  * - `input`: any tensor.
  * - `dim`: the dimension that `index` counts.
  * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
@@ -3042,7 +3103,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_(flam_tensor *input, int
  * - `dim`: the dimension that `index` counts.
  * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
  * - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
@@ -3067,7 +3128,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_scatter_add_(flam_tensor *input,
  * - `dim`: the dimension that `index` counts.
  * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
  * - `src`: not smaller than `index`; `input`'s dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
@@ -3078,7 +3139,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_scatter_add_out(const flam_tensor 
  *
  * - `input`: any shape that broadcasts with `mask`'s.
  * - `mask`: bool.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
  */
@@ -3101,12 +3162,24 @@ FLAM_BORROWED(input) FLAM_API FLAM_BLOCKS flam_tensor *flam_masked_scatter_(flam
  *
  * - `input`: any tensor.
  * - `index`: any shape; int64 or int32, counts `input`'s elements in C order.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_take_out(const flam_tensor *input, const flam_tensor
     *index, flam_tensor *out);
+
+/** `flam_take_along_dim` into an existing tensor.
+ *
+ * - `input`: any tensor.
+ * - `indices`: int64; as many dimensions as `input`.
+ * - `dim`: the dimension that `indices` count; default: the flattened tensor.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_take_along_dim_out(const flam_tensor *input, const
+    flam_tensor *indices, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_tensor *out);
 
 /** `flam_cat` into an existing tensor.
  *
@@ -3132,10 +3205,40 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cat_out(flam_tensor *const *tensor
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_stack_out(flam_tensor *const *tensors, size_t
     n_tensors, int64_t dim FLAM_DEFAULT(0), flam_tensor *out);
 
+/** `flam_hstack` into an existing tensor.
+ *
+ * - `tensors`: at least one; equal shapes but for that dimension.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: as `flam_cat`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hstack_out(flam_tensor *const *tensors, size_t
+    n_tensors, flam_tensor *out);
+
+/** `flam_vstack` into an existing tensor.
+ *
+ * - `tensors`: at least one; equal shapes but for that dimension.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: as `flam_cat`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_vstack_out(flam_tensor *const *tensors, size_t
+    n_tensors, flam_tensor *out);
+
+/** `flam_dstack` into an existing tensor.
+ *
+ * - `tensors`: at least one; equal shapes but for that dimension.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: as `flam_cat`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_dstack_out(flam_tensor *const *tensors, size_t
+    n_tensors, flam_tensor *out);
+
 /** `flam_linalg_det` into an existing tensor.
  *
  * - `A`: [..., n, n], f32 or f64.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
  */
@@ -3145,7 +3248,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_det_out(const f
 /** `flam_linalg_inv` into an existing tensor.
  *
  * - `A`: [..., n, n], f32 or f64.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
@@ -3159,7 +3262,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_inv_out(const f
  * - `B`: [..., n, k], or [n] or [..., n] as one column per matrix of `A`, dtype of `A`; leading
  *   sizes broadcast with `A`'s. Where `left` is false: [..., k, n].
  * - `left`: whether `A X = B` is solved, else `X A = B`; default true.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` naming the first matrix that is singular.
@@ -3173,7 +3276,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_solve_out(const
  * - `B`: [..., n, k], dtype of `A`; leading sizes broadcast with `A`'s. Where `left` is false:
  *   [..., k, n].
  * - `upper`: whether `A` is an upper triangle, else a lower one.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_linalg_solve_triangular`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
@@ -3186,7 +3289,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_solve_triangula
  *
  * - `A`: [..., n, n], f32 or f64; one triangle is read.
  * - `upper`: whether the result is `L^T` and the upper triangle is read; default false.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_LINALG` naming the first matrix that is not positive-definite.
@@ -3221,7 +3324,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_cholesky_solve_out(con
  *
  * - `A`: [..., n, n], f32 or f64.
  * - `UPLO`: which triangle is read, "L" (default) or "U".
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: as `flam_linalg_eigh`.
  */
@@ -3233,7 +3336,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_eigvalsh_out(co
  * - `A`: [..., m, n], f32 or f64.
  * - `driver`: "gesvd", "gesvdj" or "gesvda", accepted for tensors that are not on the cpu; all
  *   take the same way; default none.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: as `flam_linalg_svd`.
  */
@@ -3277,7 +3380,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_power_ou
 /** `flam_linalg_multi_dot` into an existing tensor.
  *
  * - `tensors`: at least two matrices; the first and the last may be vectors.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where neighbours do not fit; `FLAM_ERROR_DTYPE` where dtypes
  *   differ.
@@ -3290,7 +3393,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_multi_dot_out(f
  * - `input`: size 3 along `dim`.
  * - `other`: broadcasts with `input`; size 3 along `dim`.
  * - `dim`: the dimension of the vectors; default -1.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
  */
@@ -3301,7 +3404,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cross_out(const
  *
  * - `A`: at least 2-d, floating point; f32 or f64 for 2 and -2.
  * - `ord`: which norm.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_linalg_matrix_norm`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`;
@@ -3313,7 +3416,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_out
 /** `flam_linalg_matrix_norm_by_name` into an existing tensor.
  *
  * - `A`: at least 2-d, floating point; f32 or f64 for "nuc".
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_linalg_matrix_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
@@ -3325,7 +3428,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_matrix_norm_by_
 /** `flam_linalg_norm` into an existing tensor.
  *
  * - `A`: any shape, floating point.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_linalg_norm`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where `ord` is given without `dim` and `A` has more than two
@@ -3338,7 +3441,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_out(const 
  *
  * - `A`: 2-d where `dim` is not given, floating point.
  * - `ord`: which norm.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_linalg_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
@@ -3351,7 +3454,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_norm_by_name_ou
  *
  * - `input`: any shape, floating point; for "nuc" 2-d where `dim` is not given, f32 or f64.
  * - `p`: which norm.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_norm_by_name`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name;
@@ -3389,7 +3492,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_cond_by_name_ou
  * - `LU`: [..., n, n], f32 or f64.
  * - `pivots`: [..., n] int32.
  * - `B`: [..., n, k], dtype of `LU`; leading sizes broadcast. Where `left` is false: [..., k, n].
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_linalg_lu_solve`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the matrices are not square; `FLAM_ERROR_DTYPE`.
@@ -3403,7 +3506,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_linalg_lu_solve_out(co
  * - `x`: size n along `dim`.
  * - `y`: broadcasts with `x`.
  * - `dim`: the dimension of the vectors; default -1.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`.
  */
@@ -3427,7 +3530,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_linalg_householder_product_out(con
  *   them.
  * - `tau`: [..., k]; dtype of `input`.
  * - `other`: the matrix.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_ormqr`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
@@ -3631,7 +3734,7 @@ FLAM_API flam_module *flam_nn_gaussian_nll_loss(const flam_gaussian_nll_loss_opt
  *
  * - `input`: [k], [n, k] or [..., n, k].
  * - `other`: [k], [k, m] or [..., k, m]; batch dimensions broadcast with `input`'s.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d;
  *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -3643,7 +3746,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_matmul_out(const flam_tensor *inpu
  *
  * - `input`: [n, k].
  * - `mat2`: [k, m], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ;
  *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -3655,7 +3758,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mm_out(const flam_tensor *input, c
  *
  * - `input`: [b, n, k].
  * - `mat2`: [b, k, m], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -3667,7 +3770,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bmm_out(const flam_tensor *input, 
  *
  * - `input`: [n, k].
  * - `vec`: [k], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -3678,7 +3781,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mv_out(const flam_tensor *input, c
  *
  * - `input`: [k].
  * - `tensor`: [k], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -3713,7 +3816,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addmm_(flam_tensor *input, const
  * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
  * - `mat1`: [n, k], dtype of `input`.
  * - `mat2`: [k, m], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_addmm`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -3738,7 +3841,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_baddbmm_(flam_tensor *input, con
  * - `input`: broadcasts to [b, n, m]; not read where `beta` is 0.
  * - `batch1`: [b, n, k], dtype of `input`.
  * - `batch2`: [b, k, m], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_baddbmm`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -3764,7 +3867,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addmv_(flam_tensor *input, const
  * - `input`: broadcasts to [n]; not read where `beta` is 0.
  * - `mat`: [n, m], dtype of `input`.
  * - `vec`: [m], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_addmv`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -3815,7 +3918,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_addbmm_(flam_tensor *input, cons
  * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
  * - `batch1`: [b, n, k], dtype of `input`.
  * - `batch2`: [b, k, m], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_addbmm`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -3827,7 +3930,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_addbmm_out(const flam_tensor *inpu
  *
  * - `input`: [..., k].
  * - `other`: [..., k], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the last sizes differ; `FLAM_ERROR_DTYPE`.
  */
@@ -3838,7 +3941,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_inner_out(const flam_tensor *input
  *
  * - `input`: [n].
  * - `other`: [n], dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -3861,7 +3964,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_kron_out(const flam_tensor *input,
  * - `input`: size 3 along `dim`.
  * - `other`: broadcasts with `input`; size 3 along `dim`.
  * - `dim`: the dimension of the vectors; default: the first of size 3.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
  */
@@ -3872,7 +3975,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cross_out(const flam_tensor *input
  *
  * - `input`: 1-d or 2-d.
  * - `diagonal`: which one: 0 the main, above 0 above it, below 0 below; default 0.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` for more dimensions.
  */
@@ -3898,7 +4001,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_renorm_(flam_tensor *input, doub
  * - `p`: order of the norm, above 0.
  * - `dim`: the dimension whose slices are scaled.
  * - `maxnorm`: the greatest norm that stays.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
  */
@@ -4066,7 +4169,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_abs_(flam_tensor *input);
 /** `flam_abs` into an existing tensor.
  *
  * - `input`: any shape; any dtype but bool.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
@@ -4083,7 +4186,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_neg_(flam_tensor *input);
 /** `flam_neg` into an existing tensor.
  *
  * - `input`: any shape; any dtype but bool.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
@@ -4100,7 +4203,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_sign_(flam_tensor *input);
 /** `flam_sign` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: none beyond those of every operation.
  */
@@ -4579,7 +4682,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_floor_(flam_tensor *input);
 /** `flam_floor` into an existing tensor.
  *
  * - `input`: any shape; any dtype but bool.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
@@ -4596,7 +4699,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_ceil_(flam_tensor *input);
 /** `flam_ceil` into an existing tensor.
  *
  * - `input`: any shape; any dtype but bool.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
@@ -4613,7 +4716,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_trunc_(flam_tensor *input);
 /** `flam_trunc` into an existing tensor.
  *
  * - `input`: any shape; any dtype but bool.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
@@ -4633,7 +4736,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_round_(flam_tensor *input, int64
  *
  * - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
  * - `decimals`: decimals to keep; negative ones round before the point; default 0.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
  */
@@ -4651,7 +4754,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_frac_(flam_tensor *input);
 /** `flam_frac` into an existing tensor.
  *
  * - `input`: any shape; floating point.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
@@ -4686,7 +4789,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_bitwise_not_(flam_tensor *input)
 /** `flam_bitwise_not` into an existing tensor.
  *
  * - `input`: any shape; bool or integral.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
  */
@@ -5165,7 +5268,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bernoulli_out(const flam_tensor *i
  *
  * - `input`: weights, not negative: [n] or [rows, n]; floating point.
  * - `num_samples`: how many indices per row.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_multinomial`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without
@@ -5253,6 +5356,17 @@ FLAM_API flam_module *flam_nn_feature_alpha_dropout(double p FLAM_DEFAULT(0.5));
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sum_out(const flam_tensor *input, flam_tensor *out,
     const flam_reduce_options *options);
 
+/** `flam_nansum` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are summed in int64.
+ * - `out`: the destination; resized where its shape differs.
+ * - `options`: those of `flam_nansum`.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_nansum_out(const flam_tensor *input, flam_tensor *out,
+    const flam_reduce_options *options);
+
 /** `flam_mean` into an existing tensor.
  *
  * - `input`: any shape; floating point, or any dtype with `dtype` given.
@@ -5265,10 +5379,39 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_sum_out(const flam_tensor *input, 
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_mean_out(const flam_tensor *input, flam_tensor *out,
     const flam_reduce_options *options);
 
+/** `flam_prod` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are multiplied in int64.
+ * - `out`: the destination; resized where its shape differs.
+ * - `options`: those of `flam_prod`.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_prod_out(const flam_tensor *input, flam_tensor *out,
+    const flam_prod_options *options);
+
+/** `flam_max` into an existing tensor.
+ *
+ * - `input`: any shape but empty; any dtype. NaN wins.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_max_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_min` into an existing tensor.
+ *
+ * - `input`: any shape but empty; any dtype. NaN wins.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_min_out(const flam_tensor *input, flam_tensor *out);
+
 /** `flam_amax` into an existing tensor.
  *
  * - `input`: any dtype; the reduced dimensions are not empty.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_amax`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0;
@@ -5280,7 +5423,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_amax_out(const flam_tensor *input,
 /** `flam_amin` into an existing tensor.
  *
  * - `input`: any dtype; the reduced dimensions are not empty.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_amin`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0;
@@ -5292,7 +5435,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_amin_out(const flam_tensor *input,
 /** `flam_argmax` into an existing tensor.
  *
  * - `input`: any dtype but bool; the reduced dimension is not empty.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_argmax`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE`
@@ -5304,7 +5447,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_argmax_out(const flam_tensor *inpu
 /** `flam_argmin` into an existing tensor.
  *
  * - `input`: any dtype but bool; the reduced dimension is not empty.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_argmin`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE`
@@ -5316,7 +5459,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_argmin_out(const flam_tensor *inpu
 /** `flam_any` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_any`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
@@ -5327,13 +5470,49 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_any_out(const flam_tensor *input, 
 /** `flam_all` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_all`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_all_out(const flam_tensor *input, flam_tensor *out,
     const flam_dims_options *options);
+
+/** `flam_var` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `out`: the destination; resized where its shape differs.
+ * - `options`: those of `flam_var`.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where `input` is not floating point.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_var_out(const flam_tensor *input, flam_tensor *out,
+    const flam_var_options *options);
+
+/** `flam_std` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `out`: the destination; resized where its shape differs.
+ * - `options`: those of `flam_std`.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where `input` is not floating point.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_std_out(const flam_tensor *input, flam_tensor *out,
+    const flam_var_options *options);
+
+/** `flam_logsumexp` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `dim`: dimensions to reduce, negative ones count from the end.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsumexp_out(const flam_tensor *input, const int64_t
+    *dim, size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_tensor *out);
 
 /** In-place form of `flam_cumsum`: running sums along a dimension.
  *
@@ -5385,7 +5564,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_cumprod_out(const flam_tensor *inp
  *
  * - `input`: any shape; floating point.
  * - `dim`: the dimension to run along.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
  */
@@ -5430,7 +5609,7 @@ FLAM_BORROWED(scheduler) FLAM_API flam_scheduler *flam_scheduler_keep(flam_sched
  *   shape where that is 1-d; its dtype.
  * - `sorter`: shape of `sorted_sequence`, int64: positions that put its rows in order; default:
  *   they are.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_searchsorted`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` where `side`
@@ -5444,7 +5623,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_searchsorted_out(const flam_tensor
  *
  * - `input`: the values, a number or any shape.
  * - `boundaries`: [n], ascending; dtype of `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_bucketize`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where `boundaries` is not 1-d; `FLAM_ERROR_DTYPE`.
@@ -5456,7 +5635,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_bucketize_out(const flam_tensor *i
  *
  * - `elements`: a number or any shape.
  * - `test_elements`: a number or any shape.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_isin`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -5467,7 +5646,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isin_out(const flam_tensor *elemen
 /** `flam_histc` into an existing tensor.
  *
  * - `input`: any shape; floating point.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_histc`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for `bins` below 1, `max` below
@@ -5488,7 +5667,7 @@ FLAM_API flam_module *flam_nn_unflatten(int64_t dim, const int64_t *sizes, size_
 /** `flam_msort` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
@@ -5498,7 +5677,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_msort_out(const flam_tensor *input
  *
  * - `input`: any shape but empty; f32 or f64.
  * - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_quantile`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
@@ -5511,7 +5690,7 @@ FLAM_BORROWED(out) FLAM_API FLAM_BLOCKS flam_tensor *flam_quantile_out(const fla
  *
  * - `input`: any shape but empty; f32 or f64.
  * - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_nanquantile`.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
@@ -5665,7 +5844,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_rad2deg_out(const flam_tensor *inp
 /** `flam_signbit` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
@@ -5675,7 +5854,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_signbit_out(const flam_tensor *inp
 /** `flam_isposinf` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
@@ -5685,7 +5864,7 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_isposinf_out(const flam_tensor *in
 /** `flam_isneginf` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
  */
@@ -5705,7 +5884,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_nan_to_num_(flam_tensor *input, 
 /** `flam_nan_to_num` into an existing tensor.
  *
  * - `input`: any shape and dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - `options`: those of `flam_nan_to_num`.
  * - returns: `out` itself, without another count.
  * - errors: none but those of a failed operand.
@@ -5728,7 +5907,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_heaviside_(flam_tensor *input, c
  *
  * - `input`: any dtype.
  * - `values`: broadcasts with `input`; its dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_SHAPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -5856,7 +6035,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_float_power_(flam_tensor *input,
  *
  * - `input`: a number or any tensor.
  * - `exponent`: a number or a tensor that broadcasts with `input`.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -5948,7 +6127,7 @@ FLAM_BORROWED(list) FLAM_API flam_tensor_list *flam_tensor_list_keep(flam_tensor
  * - `condition`: any shape; bool.
  * - `input`: shape that broadcasts with the others'; any dtype.
  * - `other`: shape that broadcasts with the others'; any dtype.
- * - `out`: the destination; resized where its shape differs.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where
  *   `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.

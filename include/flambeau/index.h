@@ -86,7 +86,7 @@ FLAM_API FLAM_BLOCKS flam_tensor *flam_index_put_(
  *   dimensions.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_index_select(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_index_select(
     const flam_tensor *input, int64_t dim, const flam_tensor *index);
 
 /** Adds slices to the slices of a tensor that an index names; equal indices add up.
@@ -100,7 +100,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_index_select(
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_add(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_index_add(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
     FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
@@ -115,7 +115,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_add(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=widest")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_copy(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_index_copy(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source);
 
 /** Sets the slices that an index names to one value.
@@ -141,7 +141,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_index_fill(
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_gather(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_gather(
     const flam_tensor *input, int64_t dim, const flam_tensor *index);
 
 /** Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
@@ -155,7 +155,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_gather(
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_scatter(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
 /** Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
@@ -170,7 +170,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=widest")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_add(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_scatter_add(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
 /** The elements where a mask is true, in C order.
@@ -181,7 +181,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_add(
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_masked_select(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_masked_select(
     const flam_tensor *input, const flam_tensor *mask);
 
 /** Writes the elements of a source, in order, where a mask is true.
@@ -222,7 +222,7 @@ FLAM_API FLAM_BLOCKS flam_tensor_list *flam_nonzero_tuple(const flam_tensor *con
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_take(const flam_tensor *input, const flam_tensor *index);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_take(const flam_tensor *input, const flam_tensor *index);
 
 /** Elements picked along a dimension; shapes broadcast but for that dimension.
  *
@@ -233,7 +233,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_take(const flam_tensor *input, const flam_te
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_take_along_dim(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_take_along_dim(
     const flam_tensor *input, const flam_tensor *indices,
     FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL));
 

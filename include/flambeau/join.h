@@ -51,7 +51,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_stack(
  */
 FLAM_TORCH("torch")
 FLAM_AUTOCAST("cpu=widest")
-FLAM_API flam_tensor *flam_hstack(flam_tensor *const *tensors, size_t n_tensors);
+FLAM_API FLAM_OUT flam_tensor *flam_hstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Tensors joined row by row: along dimension 0, vectors as rows.
  *
@@ -61,7 +61,7 @@ FLAM_API flam_tensor *flam_hstack(flam_tensor *const *tensors, size_t n_tensors)
  */
 FLAM_TORCH("torch torch.row_stack")
 FLAM_AUTOCAST("cpu=widest")
-FLAM_API flam_tensor *flam_vstack(flam_tensor *const *tensors, size_t n_tensors);
+FLAM_API FLAM_OUT flam_tensor *flam_vstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Tensors joined in depth: along dimension 2.
  *
@@ -71,7 +71,7 @@ FLAM_API flam_tensor *flam_vstack(flam_tensor *const *tensors, size_t n_tensors)
  */
 FLAM_TORCH("torch")
 FLAM_AUTOCAST("cpu=widest")
-FLAM_API flam_tensor *flam_dstack(flam_tensor *const *tensors, size_t n_tensors);
+FLAM_API FLAM_OUT flam_tensor *flam_dstack(flam_tensor *const *tensors, size_t n_tensors);
 
 /** Views of all tensors in their broadcast shape.
  *

@@ -24,7 +24,7 @@ extern "C" {
  * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.2.4.
  */
 FLAM_TORCH("torch.linalg.det torch.det Tensor.det")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_det(const flam_tensor *A);
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_det(const flam_tensor *A);
 
 /** Sign of the determinant and logarithm of its magnitude.
  *
@@ -58,7 +58,7 @@ FLAM_API FLAM_BLOCKS flam_tensor *flam_logdet(const flam_tensor *A);
  */
 FLAM_TORCH("torch.linalg.inv torch.inverse Tensor.inverse")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_inv(const flam_tensor *A);
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_inv(const flam_tensor *A);
 
 /** Inverse, with a number per matrix that says whether there is one.
  *
@@ -89,7 +89,7 @@ FLAM_API FLAM_BLOCKS flam_status flam_linalg_inv_ex(
  */
 FLAM_TORCH("torch.linalg.solve")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_solve(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_solve(
     const flam_tensor *A, const flam_tensor *B, FLAM_KEYWORD flam_bool left FLAM_DEFAULT(1));
 
 /** Options of `flam_linalg_solve_ex`. */
@@ -135,7 +135,7 @@ typedef struct flam_linalg_solve_triangular_options {
  * - source: of the gradient: Giles, 2008, Collected Matrix Derivative Results, 2.3.1.
  */
 FLAM_TORCH("torch.linalg.solve_triangular")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_solve_triangular(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_solve_triangular(
     const flam_tensor *A, const flam_tensor *B, flam_bool upper FLAM_KEYWORD,
     const flam_linalg_solve_triangular_options *options);
 
@@ -150,7 +150,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_solve_triangular(
  */
 FLAM_TORCH("torch.linalg.cholesky torch.cholesky Tensor.cholesky")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cholesky(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_cholesky(
     const flam_tensor *A, flam_bool upper FLAM_DEFAULT(0));
 
 /** Options of `flam_linalg_cholesky_ex`. */
@@ -249,7 +249,7 @@ FLAM_API FLAM_BLOCKS flam_status flam_linalg_eigh(
  */
 FLAM_TORCH("torch.linalg.eigvalsh")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_eigvalsh(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_eigvalsh(
     const flam_tensor *A, const char *UPLO FLAM_DEFAULT("L"));
 
 /** Options of `flam_linalg_svd`. */
@@ -340,7 +340,7 @@ FLAM_API FLAM_BLOCKS flam_status flam_pca_lowrank(
  */
 FLAM_TORCH("torch.linalg.svdvals")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_svdvals(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_svdvals(
     const flam_tensor *A, FLAM_KEYWORD FLAM_NULLABLE const char *driver FLAM_DEFAULT(NULL));
 
 /** Options of `flam_linalg_pinv` and `flam_linalg_matrix_rank`. */
@@ -432,7 +432,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_power(
  */
 FLAM_TORCH("torch.linalg.multi_dot torch.chain_matmul")
 FLAM_AUTOCAST("cuda=lower")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_multi_dot(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_multi_dot(
     FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
 
 /** Cross product of vectors of 3 along a dimension.
@@ -444,7 +444,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_multi_dot(
  * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
  */
 FLAM_TORCH("torch.linalg.cross")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cross(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_cross(
     const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
 
 /** Norm of a matrix by number: 1 and -1 the greatest and least sum of a column's magnitudes, inf
@@ -460,7 +460,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_cross(
  */
 FLAM_TORCH("torch.linalg.matrix_norm")
 FLAM_AUTOCAST("cuda=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_norm(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_matrix_norm(
     const flam_tensor *A, double ord, const flam_reduce_options *options);
 
 /** Options of `flam_linalg_matrix_norm_by_name`. */
@@ -486,7 +486,7 @@ typedef struct flam_linalg_matrix_norm_by_name_options {
  */
 FLAM_TORCH("torch.linalg.matrix_norm")
 FLAM_AUTOCAST("cuda=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_matrix_norm_by_name(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_matrix_norm_by_name(
     const flam_tensor *A, const flam_linalg_matrix_norm_by_name_options *options);
 
 /** Options of `flam_linalg_norm`. */
@@ -512,7 +512,7 @@ typedef struct flam_linalg_norm_options {
  *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for another `ord`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch.linalg.norm")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_norm(
     const flam_tensor *A, const flam_linalg_norm_options *options);
 
 /** Norm of a matrix by name, "fro" or "nuc", wherever it stands in a tensor.
@@ -525,7 +525,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch.linalg.norm")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm_by_name(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_norm_by_name(
     const flam_tensor *A, const char *ord, const flam_reduce_options *options);
 
 /** Norm by name: "fro" the root of the sum of squares over any dimensions, "nuc" the sum of a
@@ -539,7 +539,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_norm_by_name(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another name; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch.norm Tensor.norm")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_norm_by_name(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_norm_by_name(
     const flam_tensor *input, const char *p, const flam_reduce_options *options);
 
 /** How much a solution depends on errors of the matrix: its norm times that of its inverse.
@@ -645,7 +645,7 @@ typedef struct flam_linalg_lu_solve_options {
  */
 FLAM_TORCH("torch.linalg.lu_solve")
 FLAM_AUTOCAST("f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_lu_solve(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_lu_solve(
     const flam_tensor *LU, const flam_tensor *pivots, const flam_tensor *B,
     const flam_linalg_lu_solve_options *options FLAM_KEYWORD);
 
@@ -659,7 +659,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_lu_solve(
  */
 FLAM_TORCH("torch.linalg.vecdot")
 FLAM_AUTOCAST("lower")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_linalg_vecdot(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_linalg_vecdot(
     const flam_tensor *x, const flam_tensor *y, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
 
 /** The exponential of matrices.
@@ -702,7 +702,7 @@ typedef struct flam_ormqr_options {
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_OUT flam_tensor *flam_ormqr(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_ormqr(
     const flam_tensor *input, const flam_tensor *tau, const flam_tensor *other,
     const flam_ormqr_options *options);
 

@@ -20,7 +20,8 @@ extern "C" {
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("lower")
-FLAM_API FLAM_OUT flam_tensor *flam_matmul(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_matmul(
+    const flam_tensor *input, const flam_tensor *other);
 
 /** Affine map `input @ weight.T + bias`.
  *
@@ -46,7 +47,7 @@ FLAM_API flam_tensor *flam_linear(
  */
 FLAM_TORCH("torch Tensor torch.spmm")
 FLAM_AUTOCAST("lower")
-FLAM_API FLAM_OUT flam_tensor *flam_mm(const flam_tensor *input, const flam_tensor *mat2);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_mm(const flam_tensor *input, const flam_tensor *mat2);
 
 /** Products of matrices, batch by batch; batches do not broadcast.
  *
@@ -58,7 +59,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_mm(const flam_tensor *input, const flam_tens
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("lower")
-FLAM_API FLAM_OUT flam_tensor *flam_bmm(const flam_tensor *input, const flam_tensor *mat2);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_bmm(const flam_tensor *input, const flam_tensor *mat2);
 
 /** Product of a matrix and a vector.
  *
@@ -69,7 +70,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_bmm(const flam_tensor *input, const flam_ten
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=lower")
-FLAM_API FLAM_OUT flam_tensor *flam_mv(const flam_tensor *input, const flam_tensor *vec);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_mv(const flam_tensor *input, const flam_tensor *vec);
 
 /** Sum of the products of two vectors' elements.
  *
@@ -80,7 +81,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_mv(const flam_tensor *input, const flam_tens
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=widest")
-FLAM_API FLAM_OUT flam_tensor *flam_dot(const flam_tensor *input, const flam_tensor *tensor);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_dot(const flam_tensor *input, const flam_tensor *tensor);
 
 /** Outer product of two vectors.
  *
@@ -109,7 +110,7 @@ typedef struct flam_addmm_options {
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("lower")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmm(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_addmm(
     const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
     const flam_addmm_options *options FLAM_KEYWORD);
 
@@ -123,7 +124,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmm(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("lower")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_baddbmm(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_baddbmm(
     const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
     const flam_addmm_options *options FLAM_KEYWORD);
 

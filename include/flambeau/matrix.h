@@ -31,7 +31,7 @@ enum {
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=rest cuda=lower")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmv(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_addmv(
     const flam_tensor *input, const flam_tensor *mat, const flam_tensor *vec,
     const flam_addmm_options *options FLAM_KEYWORD);
 
@@ -60,7 +60,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addr(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("lower")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addbmm(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_addbmm(
     const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
     const flam_addmm_options *options FLAM_KEYWORD);
 
@@ -72,7 +72,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_addbmm(
  * - errors: `FLAM_ERROR_SHAPE` where the last sizes differ; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_inner(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_inner(const flam_tensor *input, const flam_tensor *other);
 
 /** Sum of products of two vectors; the same as `flam_dot` where there are no complex numbers.
  *
@@ -83,7 +83,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_inner(const flam_tensor *input, const flam_t
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=widest")
-FLAM_API FLAM_OUT flam_tensor *flam_vdot(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_vdot(const flam_tensor *input, const flam_tensor *other);
 
 /** Kronecker product: each element of `input` times all of `other`.
  *
@@ -105,7 +105,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_kron(const flam_tensor *input, const flam_te
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=widest")
-FLAM_API FLAM_OUT flam_tensor *flam_cross(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_cross(
     const flam_tensor *input, const flam_tensor *other,
     FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL));
 
@@ -127,7 +127,7 @@ FLAM_API flam_tensor *flam_trace(const flam_tensor *input);
  * - errors: `FLAM_ERROR_SHAPE` for more dimensions.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_diag(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_diag(
     const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0));
 
 /** Options of `flam_diag_embed`. */
@@ -238,7 +238,7 @@ FLAM_API flam_tensor *flam_dist(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=f32")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_renorm(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_renorm(
     const flam_tensor *input, double p, int64_t dim, double maxnorm);
 
 /** A matrix of matrices along the main diagonal, 0 elsewhere.

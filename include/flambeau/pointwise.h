@@ -20,7 +20,7 @@ extern "C" {
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("torch Tensor torch.absolute Tensor.absolute")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_abs(const flam_tensor *input);
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_abs(const flam_tensor *input);
 
 /** Negation elementwise; unsigned integers wrap around.
  *
@@ -29,7 +29,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_abs(const flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("torch Tensor torch.negative Tensor.negative")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_neg(const flam_tensor *input);
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_neg(const flam_tensor *input);
 
 /** The tensor itself, as unary plus.
  *
@@ -47,7 +47,7 @@ FLAM_API flam_tensor *flam_positive(const flam_tensor *input);
  * - errors: none beyond those of every operation.
  */
 FLAM_TORCH("torch Tensor torch.sgn Tensor.sgn")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sign(const flam_tensor *input);
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_sign(const flam_tensor *input);
 
 /** `e^x` elementwise.
  *
@@ -306,7 +306,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_erfc(const flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor(const flam_tensor *input);
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_floor(const flam_tensor *input);
 
 /** Least integer not below each element; integers stay as they are. Its gradient is 0.
  *
@@ -315,7 +315,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor(const flam_tensor *input)
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ceil(const flam_tensor *input);
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_ceil(const flam_tensor *input);
 
 /** Integer part of each element; integers stay as they are. Its gradient is 0.
  *
@@ -324,7 +324,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ceil(const flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_TORCH("torch Tensor torch.fix Tensor.fix")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_trunc(const flam_tensor *input);
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_trunc(const flam_tensor *input);
 
 /** Nearest value with a number of decimals, halves to even. Its gradient is 0.
  *
@@ -334,7 +334,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_trunc(const flam_tensor *input)
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
  */
 FLAM_TORCH("torch Tensor torch.special.round")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_round(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_round(
     const flam_tensor *input, FLAM_KEYWORD int64_t decimals FLAM_DEFAULT(0));
 
 /** `x - trunc(x)` elementwise.
@@ -344,7 +344,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_round(
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_frac(const flam_tensor *input);
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_frac(const flam_tensor *input);
 
 /** Whether each element is NaN.
  *
@@ -389,7 +389,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_logical_not(const flam_tensor *
  * - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_not(const flam_tensor *input);
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_bitwise_not(const flam_tensor *input);
 
 #ifdef __cplusplus
 }

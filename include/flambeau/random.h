@@ -296,7 +296,7 @@ typedef struct flam_multinomial_options {
  *   and on the cpu where a weight is negative or not finite or all are 0; `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_multinomial(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_multinomial(
     const flam_tensor *input, int64_t num_samples, const flam_multinomial_options *options);
 
 /** Gamma variables of rate 1, one per element.

@@ -42,7 +42,8 @@ FLAM_API FLAM_OUT flam_tensor *flam_sum(
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_nansum(const flam_tensor *input, const flam_reduce_options *options);
+FLAM_API FLAM_OUT flam_tensor *flam_nansum(
+    const flam_tensor *input, const flam_reduce_options *options);
 
 /** Mean of elements; NaN of none.
  *
@@ -73,7 +74,8 @@ typedef struct flam_prod_options {
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("f32")
-FLAM_API flam_tensor *flam_prod(const flam_tensor *input, const flam_prod_options *options);
+FLAM_API FLAM_OUT flam_tensor *flam_prod(
+    const flam_tensor *input, const flam_prod_options *options);
 
 /** Greatest element of a tensor; equals share the gradient.
  *
@@ -82,7 +84,7 @@ FLAM_API flam_tensor *flam_prod(const flam_tensor *input, const flam_prod_option
  * - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_max(const flam_tensor *input);
+FLAM_API FLAM_OUT flam_tensor *flam_max(const flam_tensor *input);
 
 /** Greatest elements along a dimension and where they are. NaN wins; of equals, the first.
  *
@@ -106,7 +108,7 @@ FLAM_API flam_status flam_max_dim(
  * - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_min(const flam_tensor *input);
+FLAM_API FLAM_OUT flam_tensor *flam_min(const flam_tensor *input);
 
 /** Least elements along a dimension and where they are. NaN wins; of equals, the first.
  *
@@ -142,7 +144,7 @@ typedef struct flam_dims_options {
  *   `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_amax(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_amax(
     const flam_tensor *input, const flam_dims_options *options);
 
 /** Least elements over dimensions; equals share the gradient. NaN wins.
@@ -153,7 +155,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_amax(
  *   `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_amin(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_amin(
     const flam_tensor *input, const flam_dims_options *options);
 
 /** Options of reductions along one dimension. */
@@ -174,7 +176,7 @@ typedef struct flam_dim_options {
  *   bool.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_argmax(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_argmax(
     const flam_tensor *input, const flam_dim_options *options);
 
 /** Position of the least element; of equals, the first. NaN wins.
@@ -185,7 +187,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_argmax(
  *   bool.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_argmin(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_argmin(
     const flam_tensor *input, const flam_dim_options *options);
 
 /** Whether any element is not 0.
@@ -195,7 +197,8 @@ FLAM_API FLAM_OUT flam_tensor *flam_argmin(
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_any(const flam_tensor *input, const flam_dims_options *options);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_any(
+    const flam_tensor *input, const flam_dims_options *options);
 
 /** Whether all elements are not 0.
  *
@@ -204,7 +207,8 @@ FLAM_API FLAM_OUT flam_tensor *flam_any(const flam_tensor *input, const flam_dim
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_all(const flam_tensor *input, const flam_dims_options *options);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_all(
+    const flam_tensor *input, const flam_dims_options *options);
 
 /** Options of variances and standard deviations. */
 typedef struct flam_var_options {
@@ -227,7 +231,7 @@ typedef struct flam_var_options {
  *   where `input` is not floating point.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_var(const flam_tensor *input, const flam_var_options *options);
+FLAM_API FLAM_OUT flam_tensor *flam_var(const flam_tensor *input, const flam_var_options *options);
 
 /** Standard deviation of elements, `sum((x - mean)^2) / (n - correction)`, rooted.
  *
@@ -237,7 +241,7 @@ FLAM_API flam_tensor *flam_var(const flam_tensor *input, const flam_var_options 
  *   where `input` is not floating point.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_std(const flam_tensor *input, const flam_var_options *options);
+FLAM_API FLAM_OUT flam_tensor *flam_std(const flam_tensor *input, const flam_var_options *options);
 
 /** Options of `flam_norm`. */
 typedef struct flam_norm_options {
@@ -274,7 +278,7 @@ FLAM_API flam_tensor *flam_norm(const flam_tensor *input, const flam_norm_option
  */
 FLAM_TORCH("torch Tensor torch.special.logsumexp")
 FLAM_AUTOCAST("cuda=f32")
-FLAM_API flam_tensor *flam_logsumexp(
+FLAM_API FLAM_OUT flam_tensor *flam_logsumexp(
     const flam_tensor *input, const int64_t *dim, size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0));
 
 /** Number of elements that are not 0.

@@ -44,7 +44,7 @@ FLAM_API flam_status flam_cummin(
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_logcumsumexp(const flam_tensor *input, int64_t dim);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_logcumsumexp(const flam_tensor *input, int64_t dim);
 
 /** Options of `flam_diff`. */
 typedef struct flam_diff_options {

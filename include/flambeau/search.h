@@ -37,7 +37,7 @@ typedef struct flam_searchsorted_options {
  *   and `right` contradict.
  */
 FLAM_TORCH("torch")
-FLAM_API FLAM_OUT flam_tensor *flam_searchsorted(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_searchsorted(
     const flam_tensor *sorted_sequence, const flam_tensor *input,
     FLAM_NULLABLE const flam_tensor *sorter FLAM_AFTER(side) FLAM_DEFAULT(NULL),
     const flam_searchsorted_options *options FLAM_KEYWORD);
@@ -59,7 +59,7 @@ typedef struct flam_bucketize_options {
  * - errors: `FLAM_ERROR_SHAPE` where `boundaries` is not 1-d; `FLAM_ERROR_DTYPE`.
  */
 FLAM_TORCH("torch")
-FLAM_API FLAM_OUT flam_tensor *flam_bucketize(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_bucketize(
     const flam_tensor *input, const flam_tensor *boundaries,
     const flam_bucketize_options *options FLAM_KEYWORD);
 
@@ -78,7 +78,7 @@ typedef struct flam_isin_options {
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch")
-FLAM_API FLAM_OUT flam_tensor *flam_isin(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_isin(
     const flam_tensor *elements, const flam_tensor *test_elements,
     const flam_isin_options *options FLAM_KEYWORD);
 
@@ -114,7 +114,7 @@ typedef struct flam_histc_options {
  *   `min`, or a range that is not finite.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_histc(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_histc(
     const flam_tensor *input, const flam_histc_options *options);
 
 /** Options of `flam_histogram`. */

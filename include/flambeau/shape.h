@@ -58,6 +58,22 @@ FLAM_API flam_tensor *flam_as_strided(
     const flam_tensor *input, const int64_t *size, size_t n_size, const int64_t *stride,
     size_t n_stride, FLAM_NULLABLE const int64_t *storage_offset FLAM_DEFAULT(NULL));
 
+/** Gives a tensor another geometry over its memory, in place.
+ *
+ * - `input`: the tensor to change; what it shares memory with keeps its own geometry.
+ * - `size`: the new shape.
+ * - `stride`: the new strides in elements, one per dimension.
+ * - `storage_offset`: first element, counted from the storage's first; default NULL: `input`'s own.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_SHAPE` where sizes and strides differ in number or reach outside the
+ *   storage; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ */
+FLAM_TORCH("torch Tensor")
+FLAM_BORROWED(input)
+FLAM_API flam_tensor *flam_as_strided_(
+    flam_tensor *input, const int64_t *size, size_t n_size, const int64_t *stride, size_t n_stride,
+    FLAM_NULLABLE const int64_t *storage_offset FLAM_DEFAULT(NULL));
+
 /** A view with dimensions in another order.
  *
  * - `input`: any tensor.

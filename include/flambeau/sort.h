@@ -62,7 +62,7 @@ FLAM_API flam_tensor *flam_argsort(const flam_tensor *input, const flam_sort_opt
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_msort(const flam_tensor *input);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_msort(const flam_tensor *input);
 
 /** Options of `flam_topk`. */
 typedef struct flam_topk_options {
@@ -195,7 +195,7 @@ typedef struct flam_quantile_options {
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_quantile(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_quantile(
     const flam_tensor *input, const flam_tensor *q, const flam_quantile_options *options);
 
 /** Quantiles of the elements that are numbers.
@@ -209,7 +209,7 @@ FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_quantile(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=f32")
-FLAM_API FLAM_BLOCKS FLAM_OUT flam_tensor *flam_nanquantile(
+FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_nanquantile(
     const flam_tensor *input, const flam_tensor *q, const flam_quantile_options *options);
 
 /** Options of `flam_unique` and `flam_unique_consecutive`. */

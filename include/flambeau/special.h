@@ -96,7 +96,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_rad2deg(const flam_tensor *inpu
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_signbit(const flam_tensor *input);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_signbit(const flam_tensor *input);
 
 /** Where the elements are infinity.
  *
@@ -105,7 +105,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_signbit(const flam_tensor *input);
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_isposinf(const flam_tensor *input);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_isposinf(const flam_tensor *input);
 
 /** Where the elements are -infinity.
  *
@@ -114,7 +114,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_isposinf(const flam_tensor *input);
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_isneginf(const flam_tensor *input);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_isneginf(const flam_tensor *input);
 
 /** Options of `flam_nan_to_num`. */
 typedef struct flam_nan_to_num_options {
@@ -133,7 +133,7 @@ typedef struct flam_nan_to_num_options {
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_nan_to_num(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_nan_to_num(
     const flam_tensor *input, const flam_nan_to_num_options *options);
 
 /** The step function: 0 below 0, 1 above 0, `values` at 0.
@@ -145,7 +145,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_nan_to_num(
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_heaviside(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_heaviside(
     const flam_tensor *input, const flam_tensor *values);
 
 /** Magnitudes of one tensor with the signs of another.
@@ -222,7 +222,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ldexp(
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_float_power(
+FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_float_power(
     const flam_tensor *input, const flam_tensor *exponent);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ extern "C" {
  *   `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API FLAM_OUT flam_tensor *flam_where(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_where(
     const flam_tensor *condition, const flam_tensor *input,
     FLAM_NUMBER(f64 i64) const flam_tensor *other);
 

@@ -265,7 +265,9 @@ const Tensor& Call::adopt_target() {
 
 bool Call::overlaps_operand(const Tensor& t) const {
   for (const Tensor* x : in_) {
-    if (x->defined() && x->storage() == t.storage() && !same_geometry(*x, t)) return true;
+    if (!x->defined() || x->storage() != t.storage() || same_geometry(*x, t)) continue;
+    ops::check_no_partial_overlap(op_, t, *x);
+    return true;
   }
   return false;
 }

@@ -85,6 +85,13 @@ void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
         "Expected all tensors to be on the same device, but ", op_, is_out() ? "(out=...)" : "_",
         " would write a result that is on ", to_string(device), " to ", t,
         "; move the destination or the operands");
+  if (kind_ == exact_out) {
+    check(dtype == t.dtype(), Code::dtype, op_, ": Expected out tensor to have dtype ",
+          name_of(dtype), ", but got ", name_of(t.dtype()), " instead");
+  } else {
+    check(category_of(dtype) <= category_of(t.dtype()), Code::dtype, op_, ": result type ",
+          name_of(dtype), " can't be cast to the desired output type ", name_of(t.dtype()));
+  }
   const bool same = std::equal(sizes.begin(), sizes.end(), t.sizes().begin(), t.sizes().end());
   if (!same && is_out()) {
     ops::resize_(t, sizes);
@@ -92,8 +99,6 @@ void Destination::prepare(DimsView sizes, Dtype dtype, Device device) {
     check(same, Code::shape, op_, "_: output with shape ", ShapeText{t.sizes()},
           " doesn't match the broadcast shape ", ShapeText{sizes});
   }
-  check(category_of(dtype) <= category_of(t.dtype()), Code::dtype, op_, ": result type ",
-        name_of(dtype), " can't be cast to the desired output type ", name_of(t.dtype()));
 }
 
 uint32_t Destination::adopt() {
@@ -113,6 +118,21 @@ Tensor Destination::finish(const Tensor& result) {
 
 namespace ops {
 
+namespace {
+
+[[noreturn]] void fail_overlap(const char* op) {
+  fail(Code::invalid_argument, op,
+       ": unsupported operation: some elements of the input tensor and the written-to tensor refer "
+       "to a single memory location. Please clone() the tensor before performing the operation.");
+}
+
+// Whether the elements fill one stretch of memory, each once, in whatever order of dimensions.
+bool is_dense(const Tensor& t) {
+  return t.is_contiguous() || span_of(t.sizes(), t.strides()) == t.numel();
+}
+
+}  // namespace
+
 void check_no_overlap(Form form, std::initializer_list<const Tensor*> operands) {
   if (!form.destination || !form.destination->is_out()) return;
   const Tensor& out = form.destination->target();
@@ -124,11 +144,20 @@ void check_no_overlap(Form form, std::initializer_list<const Tensor*> operands) 
   for (const Tensor* x : operands) {
     const bool shares = x->storage() == out.storage() && x->numel() > 0 &&
                         x->data() < end_of(out) && out.data() < end_of(*x);
-    check(!shares, Code::invalid_argument, form.op,
-          ": unsupported operation: some elements of the input tensor and the written-to tensor "
-          "refer to a single memory location. Please clone() the tensor before performing the "
-          "operation.");
+    if (shares) fail_overlap(form.op);
   }
+}
+
+void check_no_partial_overlap(const char* op, const Tensor& target, const Tensor& x) {
+  if (x.storage() != target.storage() || x.numel() == 0 || target.numel() == 0) return;
+  if (x.is_same(target) || !is_dense(x) || !is_dense(target)) return;
+  const auto* a = target.data_as<char>();
+  const auto* b = x.data_as<char>();
+  const bool meet = a < b + x.nbytes() && b < a + target.nbytes();
+  const bool equal = a == b && x.nbytes() == target.nbytes() &&
+                     std::equal(x.strides().begin(), x.strides().end(), target.strides().begin(),
+                                target.strides().end());
+  if (meet && !equal) fail_overlap(op);
 }
 
 void fail_recorded_out(const char* op) {
@@ -140,19 +169,22 @@ void fail_recorded_out(const char* op) {
 }
 
 void check_writable(const Tensor& target, const char* op, Destination::Kind kind) {
-  for (size_t i = 0; i < target.sizes().size(); ++i) {
+  for (size_t i = 0; i < target.sizes().size() && target.numel() > 0; ++i) {
     check(target.strides()[i] != 0 || target.sizes()[i] <= 1, Code::invalid_argument, op,
           ": unsupported operation: more than one element of the written-to tensor refers to a "
-          "single "
-          "memory location. Please clone() the tensor before performing the operation.");
+          "single memory location. Please clone() the tensor before performing the operation.");
   }
+  check_recorded(target, op, kind);
+}
+
+void check_recorded(const Tensor& target, const char* op, Destination::Kind kind) {
   check(!target.impl()->inference || modes.inference, Code::autograd, op,
         ": Inplace update to inference tensor outside InferenceMode is not allowed.");
   if (!modes.grad) return;
   if (target.impl()->creation != Creation::normal && requires_grad(target)) [[unlikely]]
     fail_view(target, false);
   const bool leaf = requires_grad(target) && is_leaf(target);
-  if (kind == Destination::out) {
+  if (kind != Destination::inplace) {
     if (requires_grad(target)) fail_recorded_out(op);
     return;
   }

@@ -9,7 +9,7 @@ namespace flambeau {
 
 class Destination {
  public:
-  enum Kind : int8_t { inplace, out };
+  enum Kind : int8_t { inplace, out, exact_out };  // the last: of the result's dtype
 
   // Throws where `target` may not be written to. Autocast rests while this lives, since the result
   // has a dtype already.
@@ -20,7 +20,7 @@ class Destination {
 
   const Tensor& target() const { return target_; }
   const Op& op() const { return op_; }
-  bool is_out() const { return kind_ == out; }
+  bool is_out() const { return kind_ != inplace; }
   bool written() const { return written_; }
 
   // Throws where a result of that shape, dtype and device does not fit; an out= is resized.
@@ -47,8 +47,13 @@ inline const Tensor* target_of(Into into) {
 
 // Refuses an out= that shares memory with an operand of an op that could not read it any more.
 void check_no_overlap(Form form, std::initializer_list<const Tensor*> operands);
+// Refuses an operand that shares memory with the target without being the same elements in the same
+// order, as far as that is plain to see: where both fill one stretch of memory.
+void check_no_partial_overlap(const char* op, const Tensor& target, const Tensor& x);
 // Throws where `op` may not change `target` in place, or write an out= to it.
 void check_writable(const Tensor& target, const char* op, Destination::Kind kind);
+// The half of it that is autograd's: that is all that a new geometry of the same elements needs.
+void check_recorded(const Tensor& target, const char* op, Destination::Kind kind);
 [[noreturn]] void fail_recorded_out(const char* op);
 
 }  // namespace ops

@@ -335,3 +335,22 @@ op(
     refuses=[(x(2, 3, 4), {}, "2D|2-d|<= 2 dimensions")],
     **{**GEOMETRY, "required": False},
 )
+
+
+def as_strided_of_rows(a, **options):
+    a.data = a.contiguous()
+    return a.as_strided_(**options)
+
+
+op(
+    "as_strided_",
+    ref=as_strided,
+    samples=[x(3, 4)],
+    options=[
+        dict(size=(2, 3), stride=(1, 2)),
+        dict(size=(2, 2), stride=(4, 1), storage_offset=3),
+    ],
+    refuses=[(x(3, 4), dict(size=(3, 5), stride=(4, 1)), "reach outside")],
+    call=as_strided_of_rows,
+    **GEOMETRY,
+)

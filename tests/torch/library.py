@@ -92,6 +92,10 @@ class Library:
         """A function from the table's files, with this library in the place of ours."""
         if self.module is self.ours:
             return f
+        if isinstance(f, functools.partial) and hasattr(
+            f, "__name__"
+        ):  # as torch's namespaces show
+            return self._namesake(f)
         if isinstance(f, functools.partial):
             return functools.partial(self.call_of_row(f.func), *f.args, **f.keywords)
         if _of_ours(f):
@@ -127,6 +131,8 @@ class Library:
             return self.module.nn.functional
         if isinstance(value, types.ModuleType) and value.__name__ == UNSPELLED:
             return self._unspelled()
+        if isinstance(value, functools.partial) and hasattr(value, "__name__"):
+            return self._namesake(value)
         if isinstance(value, types.FunctionType):
             tables = str(value.__globals__.get("__file__", "")).startswith(TESTS)
             return self.call_of_row(value) if tables or _of_ours(value) else value

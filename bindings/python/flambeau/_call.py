@@ -179,6 +179,39 @@ _WANTED = {
 }
 
 
+def listed(value, name, position, parameter):
+    """A list of tensors, as it is. What else can be iterated, such as a tensor, is none in torch:
+    its parts would be gone before C reads them."""
+    if not isinstance(value, (list, tuple)):
+        raise _mismatch(name, position, parameter, "tuple of Tensors", value)
+    return value
+
+
+def integer(value, name, position, parameter):
+    """What a parameter for an int takes beside ints: what Python takes as an index, but no truth
+    value. C would cut fractions off."""
+    if value is None or type(value) is object:  # left out
+        return value
+    try:
+        if value.__class__ is not _bool:
+            return index(value)
+    except TypeError:
+        pass
+    raise _mismatch(name, position, parameter, "int", value)
+
+
+def handles(values, absent=None):
+    """Those of a list of tensors; `absent` for None, where it may be in the list."""
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"expected a list or tuple of Tensors, but got {type(values).__name__}")
+    found = [absent if value is None else getattr(value, "_h", None) for value in values]
+    if None in found:
+        i = found.index(None)
+        kind = type(values[i]).__name__
+        raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind}")
+    return found
+
+
 def _convert(name, position, parameter, kind, enum, value, keep):
     """C arguments for one value; `keep` holds temporaries until the call is over."""
     nullable = kind.endswith("?")
@@ -187,15 +220,13 @@ def _convert(name, position, parameter, kind, enum, value, keep):
         return [enum or 0]
     if value is None and nullable:
         return [_NULL, 0] if kind in ("ints", "doubles", "tensors", "strings") else [_NULL]
+    if kind == "tensors":
+        return [handles(listed(value, name, position, parameter)), len(value)]
     try:
         if kind in ("tensor", "number"):
             found = value if hasattr(value, "_h") or kind == "tensor" else _number(value)
             keep.append(found)
             return [found._h]
-        if kind == "tensors":
-            found = [v if hasattr(v, "_h") else _number(v) for v in value]
-            keep.append(found)
-            return [[v._h for v in found], len(found)]
         if kind == "ints":
             found = _as_ints(value)
             return [found, len(found)]
@@ -219,6 +250,7 @@ def _convert(name, position, parameter, kind, enum, value, keep):
     except (TypeError, AttributeError, ValueError):
         raise _mismatch(name, position, parameter, _WANTED[kind], value) from None
     if kind == "enum":
+        value = "unspecified" if value is None else value
         if value in enum:
             return [enum[value]]
         if value == "elementwise_mean":
@@ -270,6 +302,8 @@ def _variadic(values, named, parameter, name):
             wrong = next(k for k in named if k != parameter or values)
             raise TypeError(f"{name}() got an unexpected keyword argument '{wrong}'")
         values = (named[parameter],)
+    if not values:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{parameter}"')
     if len(values) == 1:
         only = values[0]
         if not hasattr(only, "__index__"):
@@ -289,17 +323,83 @@ def _numbers_first(*args, **named):
     return _deprecated.numbers_first(*args, **named)
 
 
-def fill(outs, values):
-    """Writes results into the tensors that `out=` names, which take their shapes."""
-    for out, value in zip(outs, values):
-        if out.dtype is not value.dtype:
-            raise RuntimeError(
-                f"Expected out tensor to have dtype {value.dtype}, but got {out.dtype} instead"
-            )
-        if out.shape != value.shape:
-            out.resize_(value.shape)
-        out.copy_(value)
-    return outs
+# ---- out=
+
+
+def shape_before(out, name):
+    """Of an `out=` that holds something, to see whether a call resizes it."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {_kind_name(out)}")
+    return out.shape if out.numel() else None
+
+
+def resized(out, before, stacklevel=3):
+    """`out`, with torch's warning where it held something of another shape."""
+    if before is not None and out.shape != before:
+        _deprecated.warn(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(before)}, which does not match the required output shape {list(out.shape)}. "
+            "Give it no elements first: out.resize_(0)",
+            stacklevel,
+        )
+    return out
+
+
+def _check_output(out, value, name, cast):
+    if value.requires_grad or (out.requires_grad and _fast.flam_grad_enabled()):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    to, of = out.dtype, value.dtype
+    if to is of:
+        return
+    if not cast:
+        raise RuntimeError(f"{name}: Expected out tensor to have dtype {of}, but got {to} instead")
+    if (of.is_floating_point, of._name != "bool") > (to.is_floating_point, to._name != "bool"):
+        raise RuntimeError(
+            f"{name}: result type {of} can't be cast to the desired output type {to}"
+        )
+
+
+def fill(out, values, name, cast=False, stacklevel=4):
+    """A result, or several, in what `out=` names, which takes their shapes and, with `cast`,
+    converts within a category. All is looked at before the first one changes."""
+    several = isinstance(values, (tuple, list))
+    if several and (not isinstance(out, (tuple, list)) or len(out) != len(values)):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of {len(values)} Tensors")
+    pairs = list(zip(out, values)) if several else [(out, values)]
+    before = [shape_before(to, name) for to, _ in pairs]
+    for to, value in pairs:
+        _check_output(to, value, name, cast)
+    for (to, value), shape in zip(pairs, before):
+        resized(to.resize_(value.shape), shape, stacklevel).copy_(value)
+    return out
+
+
+def made_in(out, make, *args, dtype=None, device=None, requires_grad=False, **named):
+    """What a function makes of no tensors, in `out`, whose dtype and device it gets."""
+    name = make.__name__
+    shape_before(out, name)
+    if dtype is not None and dtype_of(dtype) is not out.dtype:
+        raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
+    if device is not None and device_type(device).type != out.device.type:
+        raise RuntimeError(f"device {device} does not match device of out parameter ({out.device})")
+    fill(out, make(*args, dtype=out.dtype, device=out.device, **named), name, stacklevel=5)
+    return out.requires_grad_() if requires_grad else out
+
+
+def ordered(input, memory_format):
+    """What lies in memory as what is to be made like `input`."""
+    if memory_format._name == "preserve_format":
+        return input
+    return input.detach().contiguous(memory_format=memory_format)
+
+
+def made_as(memory_format, make, *args, requires_grad=False, **named):
+    """What a function makes of no tensors, in another order of memory."""
+    made = make(*args, **named).contiguous(memory_format=memory_format)
+    return made.requires_grad_() if requires_grad else made
 
 
 # ---- results

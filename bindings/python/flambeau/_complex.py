@@ -2,6 +2,7 @@
 
 from math import pi
 
+from ._call import fill
 from ._gen import api, ops
 
 
@@ -25,7 +26,7 @@ resolve_conj = resolve_neg = conj
 
 def conj_physical(input, *, out=None):
     """The tensor itself: it is its own conjugate."""
-    return input if out is None else out.copy_(input)
+    return input if out is None else fill(out, input, "conj_physical")
 
 
 def conj_physical_(input):
@@ -51,4 +52,4 @@ def angle(input, *, out=None):
     where = ops.TORCH["where"]
     x = input if input.is_floating_point() else input.to(api.get_default_dtype())
     found = where(x.isnan(), x, where(x.detach() < 0, x.new_full((), pi), x.new_zeros(())))
-    return found if out is None else out.resize_(found.shape).copy_(found)
+    return found if out is None else fill(out, found, "angle", cast=True)

@@ -61,4 +61,4 @@ def tensordot(a, b, dims=2, out=None):
     else:
         dims_a, dims_b = ([d] if isinstance(d, int) else list(d) for d in dims)
     result = api.tensordot(a, b, dims_a, dims_b)
-    return result if out is None else _call.fill((out,), (result,))[0]
+    return result if out is None else _call.fill(out, result, "tensordot")

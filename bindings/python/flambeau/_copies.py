@@ -1,6 +1,7 @@
 """Copies under the names of the views that they show, and relatives of in-place methods that return
 a copy."""
 
+from ._call import fill as fill_out
 from ._gen import ops
 
 _VIEWS = (
@@ -20,10 +21,8 @@ def _given(found, out):
     """What was found, in `out` where there is one; torch returns nothing for a list of them."""
     if out is None:
         return found
-    if hasattr(out, "_h"):
-        return out.resize_(found.shape).copy_(found)
-    for o, f in zip(out, found):
-        o.resize_(f.shape).copy_(f)
+    filled = fill_out(out, found, "copy")
+    return filled if hasattr(out, "_h") else None
 
 
 def _copying(name):
@@ -130,4 +129,4 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
     found = ops.TORCH["nonzero"](input)[:size]
     made = found.new_full((size, input.dim()), fill_value)
     made[: found.shape[0]] = found
-    return made if out is None else out.resize_(made.shape).copy_(made)
+    return made if out is None else fill_out(out, made, "nonzero_static")

@@ -3,7 +3,7 @@
 import warnings
 from array import array
 
-from ._call import _NULL, _blocking, _fast, _number, ffi, wrap
+from ._call import _NULL, _blocking, _fast, _number, ffi, made_in, wrap
 from ._callbacks import DROP, keep
 from ._gen import api, ops
 from ._tensor import Tensor
@@ -15,6 +15,7 @@ _BOOL, _INT64, _FLOAT32, _FLOAT64 = (
     NAMES["float32"],
     NAMES["float64"],
 )
+_UINT8 = NAMES["uint8"]
 _HALVES = NAMES["float16"], NAMES["bfloat16"]
 
 
@@ -119,11 +120,11 @@ def _packed(flat, dtype):
         return bytearray(map(bool, flat))
     try:
         return array(dtype._letter, map(int, flat))
-    except OverflowError:
-        if dtype is _INT64:
-            raise RuntimeError(
-                "Overflow when unpacking long: a number does not fit into int64"
-            ) from None
+    except (OverflowError, ValueError):  # too large, or no number
+        if dtype is _UINT8 and all(isinstance(v, int) and -256 < v < 256 for v in flat):
+            return array("B", (v % 256 for v in flat))  # as in torch: negative bytes count down
+        if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in flat):
+            raise ValueError("Overflow when unpacking long long") from None
         raise RuntimeError(
             f"value cannot be converted to type {dtype._name} without overflow"
         ) from None
@@ -315,12 +316,15 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     """Numbers from `start` (0 where one argument is given) up to, without, `end`."""
     if end is None:
         start, end = 0, start
+    if out is not None:
+        options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        return made_in(out, arange, start, end, step, **options)
     bounds = [v if isinstance(v, Tensor) else _number(v) for v in (start, end, step)]
     if any(v is None for v in bounds):
         raise TypeError("arange(): start, end and step must be numbers")
+    dtype = None if dtype is None else dtype_of(dtype)
     made = api.arange(*bounds, dtype, device, requires_grad)
-    made = made.pin_memory() if pin_memory else made
-    return made if out is None else out.resize_(made.shape).copy_(made)
+    return made.pin_memory() if pin_memory else made
 
 
 def _as_size(value):

@@ -4,6 +4,8 @@ rest.
 An item is a kind, three numbers and perhaps a tensor (see `flam_index`). A single integer, by far
 the most frequent index, goes straight to `flam_select`."""
 
+from operator import index as index_of
+
 from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _rel, _scalar
 from ._deprecated import warn_once
 from ._factory import as_tensor
@@ -12,7 +14,7 @@ from ._gen import api
 from ._tensor import Tensor
 from ._types import NAMES
 
-_UINT8 = NAMES["uint8"]
+_UINT8, _TRUTH = NAMES["uint8"], NAMES["bool"]
 _END = 2**63 - 1
 _KINDS = api._E_flam_index_kind
 _INT, _SLICE, _NONE, _ELLIPSIS, _BOOL, _TENSOR = (
@@ -36,16 +38,29 @@ def get(tensor, index):
 
 def put(tensor, index, value, accumulate=False):
     """`tensor[index] = value`; with `accumulate` an addition."""
+    items, kept = _items(index)
     if value.__class__ in _NUMBERS:
         value = _scalar(value)
     elif hasattr(value, "_h"):
-        value = value if value.dtype is tensor.dtype else value.to(dtype=tensor.dtype)
+        if value.dtype is not tensor.dtype:
+            _check_dtypes(tensor, kept, value)
+            value = value.to(dtype=tensor.dtype)
     else:
         value = as_tensor(value, dtype=tensor.dtype, device=tensor.device)
-    items, kept = _items(index)
     h = _blocking.flam_index_put_(tensor._h, *items, value._h, accumulate)
     if not h:
         _raise()
+
+
+def _check_dtypes(tensor, indices, value):
+    """Places that tensors name take values of their dtype only, but for one value under a mask."""
+    named = [i for i in indices if i.dim()]
+    masks = all(i.dtype in (_UINT8, _TRUTH) for i in named)
+    if named and not (masks and value.numel() == 1):
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{tensor.dtype} for the destination and {value.dtype} for the source."
+        )
 
 
 def _checked(tensor, index):
@@ -108,14 +123,17 @@ def _items(index):
 
 
 def _bounds(part):
-    step = 1 if part.step is None else part.step.__index__()
+    try:
+        step = 1 if part.step is None else index_of(part.step)
+        start = 0 if part.start is None else index_of(part.start)
+        stop = _END if part.stop is None else index_of(part.stop)
+    except TypeError:
+        raise TypeError(
+            "slice indices must be integers or None or have an __index__ method"
+        ) from None
     if step <= 0:
-        raise ValueError("step must be greater than zero")
-    return (
-        0 if part.start is None else part.start.__index__(),
-        _END if part.stop is None else part.stop.__index__(),
-        step,
-    )
+        raise ValueError(f"slice step {'must be greater than' if step else 'cannot be'} zero")
+    return start, stop, step
 
 
 def _as_index(part):
@@ -136,7 +154,7 @@ def _as_index(part):
         return as_tensor(part)
     if hasattr(part, "__index__"):
         return part.__index__()
-    raise (IndexError if isinstance(part, float) else TypeError)(
+    raise (TypeError if isinstance(part, str) else IndexError)(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
         f"indices (got {type(part).__name__})"
     )

@@ -1,5 +1,7 @@
 """Orders of a tensor's elements in memory: contiguous, or with the channels last."""
 
+import math
+
 from ._call import _fast
 from ._gen import ops
 from ._types import channels_last, channels_last_3d, preserve_format
@@ -25,6 +27,19 @@ def contiguous(self, memory_format=None):
     if orders is None:
         return ops._contiguous(self)
     return self.permute(orders[0]).contiguous().permute(orders[1])
+
+
+def resize_(self, *size, memory_format=None):
+    """Gives a tensor another shape, in place, and an order of its elements where one is named."""
+    ops.TENSOR["resize_"](self, *size)
+    if memory_format is preserve_format:
+        raise RuntimeError(f"Unsupported memory format {memory_format}")
+    orders = _channels(self, memory_format)
+    if orders is not None:
+        inner = [self.shape[d] for d in orders[0]]
+        strides = [math.prod(inner[i + 1 :]) for i in range(len(inner))]
+        ops.TENSOR["as_strided_"](self, self.shape, [strides[d] for d in orders[1]])
+    return self
 
 
 def formatted(tensor, memory_format):

@@ -1,7 +1,30 @@
 """Names that a package shows: those of its modules, and those that are loaded on first use, so that
 the import stays short, where a table says which module has each."""
 
+import functools
 import importlib
+import types
+
+
+class Function(functools.partial):
+    """A function as torch shows it: no method of a class that holds it, known by its name there."""
+
+    def __get__(self, instance, owner=None):
+        return self
+
+
+# The class above is called more slowly before Python 3.12, whose own binds nothing itself.
+_shown_as = Function if hasattr(types, "get_original_bases") else functools.partial
+
+
+def shown(function, module, name):
+    """A function under its name in a module of torch's; what is no plain function as it is."""
+    if not isinstance(function, types.FunctionType):
+        return function
+    made, named = _shown_as(function), {"__name__": name, "__qualname__": name}
+    named |= {"__doc__": function.__doc__, "__module__": module}
+    made.__dict__.update(named, __reduce_ex__=lambda protocol: name)
+    return made
 
 
 def own(*modules, only=None):

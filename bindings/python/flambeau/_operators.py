@@ -105,14 +105,15 @@ def _pairs(text):
 
 
 _BINARY = _pairs(
-    "add sub mul truediv=div floordiv=floor_divide mod=remainder pow and=bitwise_and or=bitwise_or "
-    "xor=bitwise_xor lshift=bitwise_left_shift rshift=bitwise_right_shift"
+    "add sub mul div truediv=div floordiv=floor_divide mod=remainder pow and=bitwise_and "
+    "or=bitwise_or xor=bitwise_xor lshift=bitwise_left_shift rshift=bitwise_right_shift"
 )
 _COMPARE = _pairs("eq ne lt le gt ge")
 _UNARY = _pairs("neg pos=positive abs invert=bitwise_not")
 _ASSIGN = _pairs(
     "iadd=add_ isub=sub_ imul=mul_ itruediv=div_ ifloordiv=floor_divide_ imod=remainder_ ipow=pow_ "
-    "iand=bitwise_and_ ior=bitwise_or_ ixor=bitwise_xor_"
+    "idiv=div_ iand=bitwise_and_ ior=bitwise_or_ ixor=bitwise_xor_ ilshift=bitwise_left_shift_ "
+    "irshift=bitwise_right_shift_"
 )
 _SWAPPED = _pairs("radd=add rmul=mul")  # of which either order gives the same, as in torch
 _REFLECTED = {"rmatmul": "matmul"} | {"r" + name: method for name, method in _BINARY.items()}

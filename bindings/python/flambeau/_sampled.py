@@ -24,7 +24,7 @@ def _slope(x, dim, spacing, edge_order):
     shape = [1] * x.dim()
     shape[dim] = -1
     even = not isinstance(spacing, Tensor)
-    width = None if even else spacing.diff().to(x.dtype if x.is_floating_point() else None)
+    width = None if even else spacing.diff()
 
     def widths(start, length):
         return spacing if even else width.narrow(0, start, length).reshape(shape)

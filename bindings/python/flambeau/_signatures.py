@@ -3,8 +3,11 @@ before dimensions, rules of scatter, `as_tuple`, NumPy's results as tensors.
 
 Each stands in front of the generated function of its name, which does the work."""
 
+from math import prod
+
 from . import _indexing
-from ._call import ffi
+from ._call import ffi, fill
+from ._deprecated import warn_once
 from ._errors import UnsupportedError
 from ._factory import arange, from_numpy
 from ._factory import tensor as tensor_of
@@ -77,6 +80,14 @@ def polygamma_(self, n):
     return self.copy_(polygamma(self, n))
 
 
+def bernoulli_(self, p=0.5, *, generator=None):
+    """Ones with probability `p`, a number or a tensor that broadcasts, and zeros, in place."""
+    if not isinstance(p, Tensor):
+        return ops.TENSOR["bernoulli_"](self, p, generator=generator)
+    drawn = ops.TORCH["bernoulli"](p.expand(self.shape), generator=generator)
+    return self.copy_(drawn)
+
+
 def _splitting(plain):
     def tensor_split(input, indices_or_sections=None, dim=0, **named):
         for name in ("indices", "sections", "tensor_indices_or_sections"):
@@ -112,7 +123,22 @@ def _conjugate_transpose(self):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
         )
-    return self.t()
+    return _of_matrices("H")(self)
+
+
+def _of_matrices(name):
+    def transposed(self):
+        if self.dim() == 1:
+            raise RuntimeError(
+                f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D "
+                "tensor."
+            )
+        if self.dim():
+            return self.transpose(-2, -1)
+        warn_once(f"Tensor.{name} is deprecated on 0-D tensors, of which it is the tensor itself.")
+        return self
+
+    return transposed
 
 
 def adjoint(input):
@@ -189,6 +215,13 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None, axis=N
     return _repeat_interleave(places, input, 0, **size).to(input.dtype)
 
 
+def gather(input, dim, index, *, sparse_grad=False, out=None):
+    """The elements of `input` that `index` names along a dimension."""
+    if sparse_grad:
+        raise UnsupportedError("gather: sparse_grad is unsupported; gradients are dense")
+    return ops._gather(input, dim, index, out=out)
+
+
 _repeat_interleave = ops.TORCH["repeat_interleave"]
 
 
@@ -202,7 +235,7 @@ def nonzero(input, *, as_tuple=False, out=None):
     if as_tuple:
         return ops._nonzero_tuple(input)
     found = ops._nonzero(input)
-    return found if out is None else out.resize_(found.shape).copy_(found)
+    return found if out is None else fill(out, found, "nonzero")
 
 
 def _of_any_number(name):
@@ -221,7 +254,7 @@ def _of_any_number(name):
 def norm(input, *args, out=None, **named):
     """The norm of all elements, or along dimensions; `linalg.norm` is its newer form."""
     found = ops.TORCH["norm"](input, *args, **named)
-    return found if out is None else out.resize_(found.shape).copy_(found)
+    return found if out is None else fill(out, found, "norm")
 
 
 def is_nonzero(input):
@@ -266,8 +299,18 @@ def sum_to_size(self, *size):
     return found.reshape(size)
 
 
-def set_(self, source=None):
-    """Takes over the memory and shape of `source`."""
+def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """Takes over memory: that and the shape of a tensor; or of a storage, or of a tensor's, from
+    an offset on with a shape; or nothing at all."""
+    if source is None:
+        source = ops._empty((0,), dtype=self.dtype, device=self.device)
+    elif not isinstance(source, Tensor):
+        source = source._elements().view(self.dtype)
+        size = (source.numel() - storage_offset,) if size is None else size
+    if size is not None:
+        size = tuple(size) if hasattr(size, "__iter__") else (size,)
+        steps = [prod(size[d + 1 :]) for d in range(len(size))] if stride is None else stride
+        source = source.detach().as_strided(size, steps, storage_offset)
     self.data = source
     return self
 
@@ -314,6 +357,7 @@ def detach_(input):
 FUNCTIONS = {
     "adjoint": adjoint,
     "detach_": detach_,
+    "gather": gather,
     "index_put": index_put,
     "index_put_": index_put_,
     "is_inference": is_inference,
@@ -330,11 +374,24 @@ FUNCTIONS = {
     **_MOMENTS,
 }
 _METHODS = (
-    *(adjoint, apply_, dim_order, index_put, index_put_, is_nonzero, is_same_size, is_set_to, map_),
+    *(
+        adjoint,
+        apply_,
+        bernoulli_,
+        dim_order,
+        gather,
+        index_put,
+        index_put_,
+        is_nonzero,
+        is_same_size,
+        is_set_to,
+        map_,
+    ),
     *(nonzero, polygamma, polygamma_, put_, repeat_interleave, scatter, scatter_, set_),
     *(sum_to_size, tensor_split, _MOMENTS["std"], _MOMENTS["var"], __array_wrap__),
 )
 for _method in _METHODS:
     setattr(Tensor, _method.__name__, _method)
 Tensor.H = property(_conjugate_transpose)
+Tensor.mT, Tensor.mH = (property(_of_matrices(name)) for name in ("mT", "mH"))
 Tensor._cdata = property(_handle)

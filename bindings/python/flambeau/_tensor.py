@@ -6,8 +6,8 @@ attributes."""
 from . import _call, _deprecated, _printing
 from ._call import _NULL, _blocking, _fast, _new, _raise, ffi
 from ._gen import api, ops
-from ._memory_format import clone, contiguous, formatted, is_contiguous
-from ._types import BY_CODE, NAMES, Size, device_of_code, dtype_of, strided
+from ._memory_format import clone, contiguous, formatted, is_contiguous, resize_
+from ._types import BY_CODE, NAMES, Size, channels_last, device_of_code, dtype_of, strided
 from ._types import device as device_type
 from ._types import dtype as dtype_type
 
@@ -19,6 +19,7 @@ _c_dim, _c_sizes, _c_dtype, _c_device = (
     _fast.flam_tensor_device,
 )
 _unpack = ffi.unpack
+_size = tuple.__new__  # of C's integers, which need no look
 
 
 class _TensorMeta(type):
@@ -51,6 +52,7 @@ class Tensor(metaclass=_TensorMeta):
     layout = strided
     names = property(lambda self: (None,) * self.dim())
     clone, contiguous, is_contiguous = clone, contiguous, is_contiguous
+    resize_ = resize_
 
     @staticmethod
     def _make_subclass(cls, data, require_grad=False, **_):
@@ -67,7 +69,7 @@ class Tensor(metaclass=_TensorMeta):
     @property
     def shape(self):
         h = self._h
-        return Size(_unpack(_c_sizes(h), _c_dim(h)))
+        return _size(Size, _unpack(_c_sizes(h), _c_dim(h)))
 
     def size(self, dim=None):
         """The shape, or the size of one dimension."""
@@ -417,8 +419,10 @@ class Tensor(metaclass=_TensorMeta):
     def reshape_as(self, other):
         return self.reshape(other.shape)
 
-    def resize_as_(self, other):
-        return self.resize_(other.shape)
+    def resize_as_(self, other, *, memory_format=None):
+        own = None if other.is_contiguous() or other.dim() != 4 else channels_last
+        own = own and (own if other.is_contiguous(memory_format=own) else None)
+        return self.resize_(other.shape, memory_format=memory_format or own)
 
     @property
     def T(self):
@@ -437,7 +441,8 @@ class Tensor(metaclass=_TensorMeta):
         _deprecated.warn("volatile was removed (Variable.volatile is always False)", 2)
         return False
 
-    mT = property(lambda self: self.transpose(-2, -1))
+    def __reversed__(self):
+        return self.flip(0) if self.dim() else self
 
     def __setstate__(self, state):
         self.__dict__.update(state)

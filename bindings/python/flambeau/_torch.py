@@ -11,6 +11,7 @@ from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
 from ._gen import ops as _ops
 from ._on_demand import loader as _loader
 from ._on_demand import own as _own
+from ._on_demand import shown as _shown
 from ._printing import set_printoptions
 from ._tensor import Tensor
 from .autograd import (
@@ -65,5 +66,8 @@ _LAZY = {
     "random": "Generator default_generator get_rng_state initial_seed manual_seed normal randint "
     "randint_like seed set_rng_state",
 }
+globals().update(
+    {n: _shown(v, __package__, n) for n, v in list(globals().items()) if not n.startswith("_")}
+)
 _SPACES = [globals()]  # where programs find functions, for what puts others in their place
 __getattr__ = _loader(globals(), _LAZY, "linalg random special", "torch")

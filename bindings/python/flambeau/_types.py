@@ -5,6 +5,7 @@ engine. Each dtype and device knows its number in the ABI (`_code`); 0 there mea
 """
 
 import math as _math
+from operator import index as _index
 
 from ._errors import UnsupportedError
 
@@ -134,14 +135,13 @@ class device:
     __slots__ = ("type", "index", "_code")
 
     def __new__(cls, type="cpu", index=None):
-        if isinstance(type, device):
+        if isinstance(type, device) and index is None:
             return type
-        if type.__class__ is int:
+        if type.__class__ is int and index is None:
             type, index = "cuda", type
         elif not isinstance(type, str):
             raise TypeError(
-                "device(): argument 'type' must be str, int or device, not "
-                f"{type.__class__.__name__}"
+                f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"
             )
         elif ":" in type:
             if index is not None:
@@ -150,9 +150,11 @@ class device:
                     f"explicitly: {type}"
                 )
             type, _, tail = type.partition(":")
-            if not tail.isdigit():
+            if not tail.isdigit() or tail != str(int(tail)):
                 raise RuntimeError(f"Invalid device string: '{type}:{tail}'")
             index = int(tail)
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
         if type in _FOREIGN_DEVICES:
             return _ForeignDevice._of(type, index)
         if type not in _DEVICE_TYPES:
@@ -243,11 +245,26 @@ def dtype_of(value):
     return NAMES[found]
 
 
+def _size(i, n):
+    try:
+        return int(_index(n))
+    except TypeError:
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')"
+        ) from None
+
+
 class Size(tuple):
     """A shape; a tuple that prints as `torch.Size([2, 3])` and stays a Size when sliced or added
     to."""
 
     __slots__ = ()
+
+    def __new__(cls, iterable=()):
+        found = tuple.__new__(cls, iterable)
+        if all(n.__class__ is int for n in found):
+            return found
+        return tuple.__new__(cls, (_size(i, n) for i, n in enumerate(found)))
 
     def __repr__(self):
         return f"torch.Size({list(self)})"

@@ -1,6 +1,7 @@
 """`torch.fft`: frequencies and shifts; the transforms are unsupported, as complex numbers are."""
 
 from . import _refused
+from ._call import fill
 from ._factory import tensor
 from ._gen import api
 from ._torch import roll
@@ -23,7 +24,7 @@ def _over(numbers, n, d, out, dtype, device, requires_grad):
     dtype = dtype or api.get_default_dtype()
     found = tensor([k / (n * d) for k in numbers], dtype=dtype, device=device)
     if out is not None:
-        return out.resize_(found.shape).copy_(found)
+        return fill(out, found, "fftfreq", cast=True)
     return found.requires_grad_(requires_grad)
 
 

@@ -4,8 +4,10 @@ The operations are the library's; here are only the spellings that take their ar
 than one way, and what is made of others."""
 
 from . import _refused
+from ._call import fill as _fill
 from ._errors import LinAlgError, UnsupportedError
 from ._gen import ops as _ops
+from ._on_demand import shown as _shown
 from ._tensor import Tensor
 from ._types import finfo
 
@@ -20,7 +22,7 @@ matmul = _ops.TORCH["matmul"]
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     """The norm of all elements, or of those along dimensions: `(sum |x|^ord)^(1/ord)`."""
     found = _ops.LINALG["vector_norm"](x, ord, dim, keepdim, dtype=dtype)
-    return found if out is None else out.copy_(found)
+    return found if out is None else _fill(out, found, "vector_norm")
 
 
 def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
@@ -37,7 +39,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None)
         atol, rtol = tol, 0.0
     if any(isinstance(t, Tensor) and t.numel() != 1 for t in (atol, rtol)):
         found = _ranks(A, atol, rtol, hermitian)
-        return found if out is None else out.resize_(found.shape).copy_(found)
+        return found if out is None else _fill(out, found, "matrix_rank")
     options = {"atol": _number(atol), "rtol": _number(rtol), "hermitian": hermitian}
     return _ops.LINALG["matrix_rank"](A, **options, out=out)
 
@@ -91,7 +93,7 @@ def tensorinv(A, ind=2, *, out=None):
             f"prod(self.shape[:ind]), but got {columns} != {rows}"
         )
     found = _ops.LINALG["inv"](A.reshape(rows, columns)).reshape(after + before)
-    return found if out is None else out.copy_(found)
+    return found if out is None else _fill(out, found, "tensorinv")
 
 
 def tensorsolve(A, B, dims=None, *, out=None):
@@ -105,7 +107,7 @@ def tensorsolve(A, B, dims=None, *, out=None):
             f"prod(self.shape[:other.ndim]), but got {_product(shape)} != {B.numel()}"
         )
     found = _ops.LINALG["solve"](A.reshape(B.numel(), B.numel()), B.reshape(-1)).reshape(shape)
-    return found if out is None else out.copy_(found)
+    return found if out is None else _fill(out, found, "tensorsolve")
 
 
 def _product(sizes):
@@ -120,3 +122,6 @@ _COMPLEX = (
     "linalg.eigh or linalg.eigvalsh"
 )
 eig, eigvals = (_refused.function("torch.linalg", name, _COMPLEX) for name in ("eig", "eigvals"))
+
+
+globals().update({name: _shown(globals()[name], __name__, name) for name in __all__})

@@ -10,6 +10,7 @@ from . import _signatures, _torch
 from ._call import _fast, wrap
 from ._deprecated import functions as _deprecated_functions
 from ._gen import ops
+from ._on_demand import shown
 from ._operators import STAND_FOR
 from ._tensor import Tensor, disabled_torch_function
 from .nn import functional
@@ -138,8 +139,8 @@ def _asking(function, of_tensor=False, method=None):
         if not getattr(_state, "off", False):
             asked = _overloaded(args, kwargs)
             if asked:
-                shown = getattr(Tensor, method) if method else asking
-                return _ask(shown, asked, args, kwargs)
+                known = getattr(Tensor, method) if method else getattr(asking, "_shown", asking)
+                return _ask(known, asked, args, kwargs)
         return function(*args, **kwargs)
 
     asking._of_tensor = of_tensor
@@ -159,9 +160,12 @@ def install():
     made = {}
 
     def asking(function):
-        if function not in made:
-            made[function] = _asking(function)
-        return made[function]
+        plain = getattr(function, "func", function)
+        if plain not in made:
+            name = getattr(function, "__name__", "")
+            made[plain] = shown(_asking(plain), getattr(function, "__module__", ""), name)
+            made[plain].func._shown = made[plain]
+        return made[plain]
 
     torch_functions = {
         *ops.TORCH,

@@ -6,10 +6,11 @@ numbers in bytes."""
 import contextlib
 import struct
 
-from ._call import _NUMBERS, _scalar
+from ._call import _NUMBERS, _scalar, fill, made_in
 from ._factory import from_bytes
 from ._gen import api, ops
-from ._types import NAMES
+from ._memory_format import formatted
+from ._types import NAMES, dtype_of
 
 _MASK = 2**64 - 1
 
@@ -129,18 +130,22 @@ def fork_rng(devices=None, enabled=True, device_type="cuda"):
 # ---- creation
 
 
-def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None,
+def randint(low=None, high=None, size=None, *, generator=None, dtype=None, device=None,
             requires_grad=False, out=None, layout=None, pin_memory=False):  # fmt: skip
     """Uniform integers: `randint(high, size)` or `randint(low, high, size)`."""
-    if size is None and not isinstance(high, int):
+    if size is None and not hasattr(high, "__index__"):
         low, high, size = 0, low, high
-    if size is None:
-        raise TypeError("randint() missing required argument: 'size'")
-    made = api.randint(
-        int(low), int(high), tuple(size), generator, dtype or NAMES["int64"], device, requires_grad
-    )
-    made = made.pin_memory() if pin_memory else made
-    return made if out is None else out.copy_(made)
+    elif high is None:
+        low, high = 0, low
+    if size is None or high is None:
+        raise TypeError(f"randint() missing required argument: '{'high' if size else 'size'}'")
+    low, high, size = int(low or 0), int(high), tuple(size)
+    if out is not None:
+        options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        return made_in(out, randint, low, high, size, generator=generator, **options)
+    dtype = NAMES["int64"] if dtype is None else dtype_of(dtype)
+    made = api.randint(low, high, size, generator, dtype, device, requires_grad)
+    return made.pin_memory() if pin_memory else made
 
 
 def randint_like(
@@ -149,7 +154,9 @@ def randint_like(
     """Uniform integers in the shape of a tensor."""
     low, high = (0, low) if high is None else (low, high)
     like = {"dtype": dtype or input.dtype, "device": device or input.device}
-    return randint(low, high, input.shape, requires_grad=requires_grad, **like)
+    made = formatted(ops.TORCH["empty_like"](input, **like), memory_format)
+    made.copy_(randint(low, high, input.shape, **like))
+    return made.requires_grad_() if requires_grad else made
 
 
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None,
@@ -162,7 +169,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
         made = api.normal(
             *(_scalar(v) if v.__class__ in _NUMBERS else v for v in (mean, std)), generator
         )
-    made = made if out is None else out.copy_(made)
+    made = made if out is None else fill(out, made, "normal", cast=True)
     return made.requires_grad_() if requires_grad else made
 
 

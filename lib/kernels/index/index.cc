@@ -97,7 +97,7 @@ uint32_t owners_of(const Walk& w, int32_t free_dims) {
 
 // `target` is the side that the lists move: x of a read, self of a write.
 void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, const Tensor& src,
-              const Tensor& target) {
+              const Tensor& target, FromEnd from_end) {
   const Device device = dst.device();
   const KernelFn fn = kernel.find(op, device, dst.dtype());
   IndexArgs a{};
@@ -130,7 +130,8 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
                  {},
                  target.strides()[dim] * bytes,
                  target.sizes()[dim],
-                 int32_t(dim)};
+                 int32_t(dim),
+                 from_end == FromEnd::yes};
     for (size_t d = 0; d < w.sizes.size(); ++d) a.list[l].stride[d] = from.strides[d] * 8;
     accesses[l + 2] = reads(from.index);
   }
@@ -216,16 +217,17 @@ Dims indexed_shape(const char* op, const Tensor& x, const IndexTensors& lists) {
   return walk_of(x, lists, layout_of(op, x, lists), moved).sizes;
 }
 
-void run_index_read(const char* op, const Tensor& out, const Tensor& x, const IndexTensors& lists) {
+void run_index_read(const char* op, const Tensor& out, const Tensor& x, const IndexTensors& lists,
+                    FromEnd from_end) {
   Dims moved;
   Walk w = walk_of(x, lists, layout_of(op, x, lists), moved);
   w.dst = Dims(out.strides());
   w.src = moved;
-  run_walk(op, kIndexRead, std::move(w), out, x, x);
+  run_walk(op, kIndexRead, std::move(w), out, x, x, from_end);
 }
 
 void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
-                     const IndexTensors& lists, const Tensor& values) {
+                     const IndexTensors& lists, const Tensor& values, FromEnd from_end) {
   Dims moved;
   Walk w = walk_of(self, lists, layout_of(op, self, lists), moved);
   check(broadcasts_to(values.sizes(), w.sizes), Code::shape, op, ": values of shape ",
@@ -239,7 +241,7 @@ void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
   }
   w.dst = moved;
   w.src = expanded_strides(values, w.sizes);
-  run_walk(op, kernel, std::move(w), self, values, self);
+  run_walk(op, kernel, std::move(w), self, values, self, from_end);
 }
 
 void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
@@ -253,7 +255,7 @@ void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   Walk w{Dims(index.sizes()), Dims(out.strides()), without(x, d), {}};
   w.lists.push_back({index, Dims(index.strides()), int64_t(d)});
-  run_walk(op, kIndexRead, std::move(w), out, x, x);
+  run_walk(op, kIndexRead, std::move(w), out, x, x, FromEnd::no);
 }
 
 void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim,
@@ -275,7 +277,7 @@ void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64
          src.dim() ? Dims(src.strides()) : Dims(index.sizes().size(), 0),
          {}};
   w.lists.push_back({index, Dims(index.strides()), int64_t(d)});
-  run_walk(op, kernel, std::move(w), self, src, self);
+  run_walk(op, kernel, std::move(w), self, src, self, FromEnd::no);
 }
 
 Tensor true_positions(const char* op, const Tensor& mask) {

@@ -13,8 +13,9 @@
 //
 // lists: one int64 tensor per leading dimension of x, undefined ones mean all of it:
 // index_select(x, 1, i) and index_add are {{}, i}, embedding is {i}, masked_select is
-// {true_positions(mask)} on the flattened x. Indices may count from the end; one that is out of
-// range is an error before anything is written (cpu), or at the next wait (devices, see report.h).
+// {true_positions(mask)} on the flattened x. Where FromEnd says so indices may count from the end,
+// never along the dim of a gather or scatter; one that is out of range is an error before anything
+// is written (cpu), or at the next wait (devices, see report.h).
 // Writes to one place happen in order on the cpu; on devices additions to one place are atomic, in
 // any order, and in the cpu's order where deterministic algorithms are asked for. Flips, rolls,
 // repeats and cat need no kernel: run_cast between aliases.
@@ -30,6 +31,7 @@ struct IndexList {
   int64_t stride[kIndexDims];  // bytes, along the walk
   int64_t step, size;          // of the indexed dimension: bytes, elements
   int32_t dim;
+  bool from_end;  // a negative index counts from there
 };
 
 struct IndexArgs {
@@ -47,12 +49,15 @@ struct IndexArgs {
   IndexList list[kIndexLists];
 };
 
+enum class FromEnd : bool { no, yes };
 using IndexTensors = SmallVector<Tensor, 4>;
 
 Dims indexed_shape(const char* op, const Tensor& x, const IndexTensors& lists);
-void run_index_read(const char* op, const Tensor& out, const Tensor& x, const IndexTensors& lists);
+void run_index_read(const char* op, const Tensor& out, const Tensor& x, const IndexTensors& lists,
+                    FromEnd from_end = FromEnd::yes);
 void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
-                     const IndexTensors& lists, const Tensor& values);
+                     const IndexTensors& lists, const Tensor& values,
+                     FromEnd from_end = FromEnd::yes);
 void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
                 const Tensor& index);
 void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim,

@@ -16,7 +16,8 @@ FLAM_KERNEL_FN int64_t listed_offset(const IndexArgs& a, const int64_t* place) {
   for (int l = 0; l < a.lists; ++l) {
     const IndexList& list = a.list[l];
     const int64_t index = *reinterpret_cast<const int64_t*>(list.data + place[l]);
-    offset += wrapped_index(a.op, a.report, index, list.dim, list.size) * list.step;
+    const int64_t at = index < 0 && list.from_end ? index + list.size : index;
+    offset += in_range(a.op, a.report, at, index, list.dim, list.size) * list.step;
   }
   return offset;
 }

@@ -48,7 +48,7 @@ struct PreluBackward {
 
 }  // namespace
 
-Tensor hardshrink(T input, double lambd) {
+Tensor hardshrink(T input, double lambd, Into) {
   return shrink<"HardshrinkBackward0">(op::hardshrink, kHardshrink, input, lambd);
 }
 

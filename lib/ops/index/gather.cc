@@ -84,10 +84,6 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index, Into into) {
   const Tensor at =
       index.numel() ? index_operand(op::gather, x, index) : to_dtype(index, Dtype::i64);
   check_covers(op::gather, "input", x, at, d);
-  const Tensor* out = target_of(into);
-  check(!out || out->dtype() == x.dtype(), Code::dtype,
-        "gather: Expected out tensor to have dtype ", name_of(x.dtype()), ", but got ",
-        out ? name_of(out->dtype()) : "", " instead");
   check_no_overlap(op::gather.to(into), {&x, &index});
   Call c{op::gather.to(into), {x}};
   Tensor y = c.output(at.sizes());
@@ -123,10 +119,10 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
 Tensor take(const Tensor& x, const Tensor& index, Into into) {
   check_index(op::take, x, index);
   check_no_overlap(op::take.to(into), {&x, &index});
-  return reshape(index_select(ravel(x), 0, ravel(index)), index.sizes());
+  return read_lists(ravel(x), {to_dtype(index, Dtype::i64)});
 }
 
-Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim) {
+Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim, Into) {
   check_index(op::take_along_dim, x, indices);
   if (!dim) return gather(ravel(x), 0, ravel(indices));
   check(x.dim() == indices.dim(), Code::shape,
@@ -140,7 +136,9 @@ Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int6
   Dims shape = broadcast_shapes(x.sizes(), other);
   const Tensor wide = expand(x, shape);
   shape[d] = indices.sizes()[d];
-  return gather(wide, int64_t(d), expand(indices, shape));
+  const Tensor from_end = add(indices, wrapped_number(x.sizes()[d]));
+  const Tensor at = where(lt(indices, wrapped_number(int64_t{0})), from_end, indices);
+  return gather(wide, int64_t(d), expand(at, shape));
 }
 
 }  // namespace flambeau::ops

@@ -128,7 +128,7 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index, Into into
   check_no_overlap(op::index_select.to(into), {&x, &index});
   Call c{op::index_select.to(into), {x}};
   Tensor y = c.output(with_size(x, d, at.numel()));
-  run_index_read(op::index_select, line(y), line(x), list_at(d, at));
+  run_index_read(op::index_select, line(y), line(x), list_at(d, at), FromEnd::no);
   return c.track(std::move(y), IndexSelectBackward{c.save(at), d, Dims(x.sizes())});
 }
 
@@ -140,7 +140,7 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
   Call c{op::index_add.to(into), {x, at, source}, Devices::exact};
   const Tensor scaled = times(alpha, source);
   Tensor y = c.changeable();
-  run_index_write(op::index_add, kIndexAdd, line(y), list_at(d, at), line(scaled));
+  run_index_write(op::index_add, kIndexAdd, line(y), list_at(d, at), line(scaled), FromEnd::no);
   return c.track(std::move(y), IndexAddBackward{c.save(at), d, alpha, Dims(source.sizes())});
 }
 
@@ -152,7 +152,7 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
   check_source(op::index_copy, cast[0], d, at, cast[2]);
   Call c{op::index_copy.to(into), {cast[0], at, cast[2]}, Devices::exact};
   Tensor y = c.changeable();
-  run_index_write(op::index_copy, kIndexSet, line(y), list_at(d, at), line(c[2]));
+  run_index_write(op::index_copy, kIndexSet, line(y), list_at(d, at), line(c[2]), FromEnd::no);
   return c.track(std::move(y), IndexCopyBackward{c.save(at), d, Dims(source.sizes())});
 }
 
@@ -184,7 +184,7 @@ Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_
   IndexTensors lists(1);
   lists[0] = at;
   Tensor y = c.output(indexed_shape(op::embedding, weight, lists), weight.dtype());
-  run_index_read(op::embedding, y, weight, lists);
+  run_index_read(op::embedding, y, weight, lists, FromEnd::no);
   return c.track(std::move(y), EmbeddingBackward{c.save(at), Dims(weight.sizes()), padding_idx});
 }
 

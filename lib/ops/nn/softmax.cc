@@ -49,11 +49,11 @@ Tensor normalised(Form op, const Kernel& k, const Tensor& input, int64_t dim, Dt
 
 }  // namespace
 
-Tensor softmax(const Tensor& input, int64_t dim, Dtype dtype) {
+Tensor softmax(const Tensor& input, int64_t dim, Dtype dtype, Into) {
   return normalised<SoftmaxBackward>(op::softmax, kSoftmax, input, dim, dtype);
 }
 
-Tensor log_softmax(const Tensor& input, int64_t dim, Dtype dtype) {
+Tensor log_softmax(const Tensor& input, int64_t dim, Dtype dtype, Into) {
   return normalised<LogSoftmaxBackward>(op::log_softmax, kLogSoftmax, input, dim, dtype);
 }
 

@@ -161,14 +161,24 @@ Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requir
   return finished(to(t, where, dtype == Dtype::none ? Dtype::i64 : dtype), requires_grad);
 }
 
+// Numbers drawn in C order, in x's order of dimensions.
+static Tensor laid_out_like(const Tensor& x, const Tensor& drawn) {
+  if (x.is_contiguous()) return drawn;
+  Tensor y = flambeau::empty_strided(x.sizes(), dense_strides(x), drawn.dtype(), drawn.device());
+  run_cast(y, drawn);
+  y.impl()->inference = drawn.impl()->inference;
+  if (requires_grad(drawn)) autograd_data(y).requires_grad = true;
+  return y;
+}
+
 Tensor rand_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
-  return rand(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype,
-              device ? device : x.device(), requires_grad);
+  return laid_out_like(x, rand(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype,
+                               device ? device : x.device(), requires_grad));
 }
 
 Tensor randn_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
-  return randn(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype,
-               device ? device : x.device(), requires_grad);
+  return laid_out_like(x, randn(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype,
+                                device ? device : x.device(), requires_grad));
 }
 
 Tensor uniform_(const Tensor& x, double from, double to, Generator* g) {

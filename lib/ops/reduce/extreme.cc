@@ -97,10 +97,10 @@ Tensor position_of(Form op, const Kernel& k, const Tensor& input, std::optional<
 
 }  // namespace
 
-Tensor max(const Tensor& input) {
+Tensor max(const Tensor& input, Into) {
   return extreme<"MaxBackward1">(op::max, kMax, input, {}, false, true);
 }
-Tensor min(const Tensor& input) {
+Tensor min(const Tensor& input, Into) {
   return extreme<"MinBackward1">(op::min, kMin, input, {}, false, true);
 }
 

@@ -105,10 +105,10 @@ struct LogsumexpBackward {
 
 }  // namespace
 
-Tensor var(const Tensor& input, DimsView dim, double correction, bool keepdim) {
+Tensor var(const Tensor& input, DimsView dim, double correction, bool keepdim, Into) {
   return moment(op::var, input, dim, correction, keepdim, false);
 }
-Tensor std(const Tensor& input, DimsView dim, double correction, bool keepdim) {
+Tensor std(const Tensor& input, DimsView dim, double correction, bool keepdim, Into) {
   return moment(op::std, input, dim, correction, keepdim, true);
 }
 
@@ -128,7 +128,7 @@ Tensor norm(const Tensor& input, double p, DimsView dim, bool keepdim, Dtype dty
   return c.track(std::move(y), std::move(gradient));
 }
 
-Tensor logsumexp(const Tensor& input, DimsView dim, bool keepdim) {
+Tensor logsumexp(const Tensor& input, DimsView dim, bool keepdim, Into) {
   Call c{op::logsumexp, {input}};
   float_operands(c);
   const ReducedShape over(c[0], dim, keepdim);

@@ -114,7 +114,7 @@ Tensor sum_to(const Tensor& x, DimsView sizes) {
   return reshape(sum(x, dims, true, x.dtype()), sizes);
 }
 
-Tensor nansum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
+Tensor nansum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, Into) {
   if (!is_floating(input.dtype())) return sum(input, dim, keepdim, dtype);
   const Dtype result = dtype == Dtype::none ? input.dtype() : dtype;  // autocast leaves it alone
   return sum(drop_where(isnan(input), input), dim, keepdim, result);
@@ -138,7 +138,7 @@ Tensor mean(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, Into i
                      : spread<"MeanBackward1">(c, std::move(y), over, scale);
 }
 
-Tensor prod(const Tensor& input, std::optional<int64_t> dim, bool keepdim, Dtype dtype) {
+Tensor prod(const Tensor& input, std::optional<int64_t> dim, bool keepdim, Dtype dtype, Into) {
   Call c{op::prod, {input}};
   return dim ? product<"ProdBackward1">(c, dim, keepdim, dtype)
              : product<"ProdBackward0">(c, dim, keepdim, dtype);
@@ -153,14 +153,19 @@ static Tensor truth(Form op, const Tensor& input, DimsView dim, bool keepdim, do
   return c.constant(std::move(y));
 }
 
-static Dtype truth_dtype(Dtype input) { return input == Dtype::u8 ? Dtype::u8 : Dtype::boolean; }
+// torch's legacy: bytes are truths, too.
+static Dtype truth_dtype(const Tensor& input, Into into) {
+  const Tensor* out = target_of(into);
+  const Dtype dtype = out ? out->dtype() : input.dtype();
+  return dtype == Dtype::u8 ? Dtype::u8 : Dtype::boolean;
+}
 
 Tensor any(const Tensor& input, DimsView dim, bool keepdim, Into into) {
-  return truth(op::any.to(into), input, dim, keepdim, kAnyTrue, truth_dtype(input.dtype()));
+  return truth(op::any.to(into), input, dim, keepdim, kAnyTrue, truth_dtype(input, into));
 }
 
 Tensor all(const Tensor& input, DimsView dim, bool keepdim, Into into) {
-  return truth(op::all.to(into), input, dim, keepdim, kAllTrue, truth_dtype(input.dtype()));
+  return truth(op::all.to(into), input, dim, keepdim, kAllTrue, truth_dtype(input, into));
 }
 
 Tensor count_nonzero(const Tensor& input, DimsView dim) {

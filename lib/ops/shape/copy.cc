@@ -76,8 +76,9 @@ Tensor copy_(const Tensor& dst, const Tensor& src, bool non_blocking) {
         ShapeText{dst.sizes()});
   Destination to(dst, kCopyOp, Destination::inplace);
   Call c{kCopyOp.to(to), {dst, src}, Devices::any};
-  // Overlapping memory: the source is read whole before the destination changes.
+  // Memory that may overlap: the source is read whole before the destination changes.
   const bool overlaps = dst.storage() == src.storage();
+  if (overlaps) check_no_partial_overlap(kCopyOp, dst, src);
   const Tensor source =
       overlaps ? converted(op::clone, alias(src), src.dtype(), src.device(), false) : src;
   copy_data(c.write_target(), source, non_blocking);

@@ -123,15 +123,19 @@ Tensor zero_(const Tensor& x) {
 
 Tensor resize_(const Tensor& x, DimsView size) {
   check(!requires_grad(x), Code::autograd, "cannot resize variables that require grad");
+  if (std::equal(size.begin(), size.end(), x.sizes().begin(), x.sizes().end())) return x;
   const size_t bytes = (size_t(numel_of(size)) + size_t(x.offset())) * x.element_size();
   if (bytes > x.storage()->bytes()) {
     Storage& old = *x.storage();
+    check(old.block() || old.bytes() == 0, Code::invalid_argument,
+          "Trying to resize storage that is not resizable: its memory is not the library's");
     auto bigger = make_ref<Storage>(old.device(), bytes);
     if (old.bytes())
       copy_bytes(bigger->data(), old.device(), old.data(), old.device(), old.bytes(), false);
     old.swap_memory(*bigger);
   }
   x.impl()->set_geometry(x.offset(), size, contiguous_strides(size));
+  x.storage()->written_by("resize", "_");
   return x;
 }
 

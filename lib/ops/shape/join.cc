@@ -103,8 +103,9 @@ Tensor cat_as(Form name, TensorsView tensors, int64_t dim) {
   for (const Tensor& t : tensors) {
     if (!first && !is_skipped(t)) first = &t;
   }
-  if (!first) first = &tensors[0];
-  const size_t d = size_t(wrap_dim(dim, first->dim()));
+  const bool nothing = !first;  // only empty vectors: along whatever dimension, one of them
+  if (nothing) first = &tensors[0];
+  const size_t d = nothing ? 0 : size_t(wrap_dim(dim, first->dim()));
   Dims shape(first->sizes()), along;
   shape[d] = 0;
   bool channels_last = true;
@@ -160,18 +161,18 @@ Tensor stack(TensorsView tensors, int64_t dim, Into into) {
   return c.track(std::move(y), StackBackward{d, tensors.size()});
 }
 
-Tensor hstack(TensorsView tensors) {
+Tensor hstack(TensorsView tensors, Into) {
   check(!tensors.empty(), Code::shape, "hstack expects a non-empty TensorList");
   const std::vector<Tensor> xs = each(tensors, atleast_1d);
   return cat_as(op::hstack, xs, xs[0].dim() == 1 ? 0 : 1);
 }
 
-Tensor vstack(TensorsView tensors) {
+Tensor vstack(TensorsView tensors, Into) {
   check(!tensors.empty(), Code::shape, "vstack expects a non-empty TensorList");
   return cat_as(op::vstack, each(tensors, atleast_2d), 0);
 }
 
-Tensor dstack(TensorsView tensors) {
+Tensor dstack(TensorsView tensors, Into) {
   check(!tensors.empty(), Code::shape, "dstack expects a non-empty TensorList");
   return cat_as(op::dstack, each(tensors, atleast_3d), 2);
 }

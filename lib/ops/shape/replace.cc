@@ -61,7 +61,7 @@ Tensor select_scatter(const Tensor& x, const Tensor& src, int64_t dim, int64_t i
 }
 
 Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, std::optional<int64_t> start,
-                     std::optional<int64_t> end, int64_t step) {
+                     std::optional<int64_t> end, int64_t step, Into) {
   return replaced(x, src, SliceView{dim, start.value_or(0), end.value_or(INT64_MAX), step});
 }
 

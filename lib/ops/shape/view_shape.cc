@@ -17,7 +17,7 @@ struct UnfoldBackward : AsStridedBackward {
 
 // x takes over the geometry and the history of v, a view of itself.
 Tensor adopt_view(const char* op, const Tensor& x, const Tensor& v) {
-  check_writable(x, op, Destination::inplace);
+  check_recorded(x, op, Destination::inplace);
   const Ref<Node> node = grad_fn(v);  // before the write below makes a view's history stale
   x.impl()->set_geometry(v.offset(), v.sizes(), v.strides());
   x.storage()->written_by(op, "_");
@@ -155,5 +155,9 @@ Tensor transpose_(const Tensor& x, int64_t dim0, int64_t dim1) {
   return adopt_view(op::transpose, x, transpose(x, dim0, dim1));
 }
 Tensor t_(const Tensor& x) { return adopt_view(op::t, x, t(x)); }
+Tensor as_strided_(const Tensor& x, DimsView sizes, DimsView strides,
+                   std::optional<int64_t> storage_offset) {
+  return adopt_view(op::as_strided, x, as_strided(x, sizes, strides, storage_offset));
+}
 
 }  // namespace flambeau::ops

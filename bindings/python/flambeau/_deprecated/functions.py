@@ -4,6 +4,7 @@ Each stands in front of the generated function of its name, which does the work.
 
 import warnings
 
+from .._call import fill
 from .._errors import DtypeError
 from .._factory import arange
 from .._gen import api, ops
@@ -34,7 +35,7 @@ def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=F
     wide = NAMES["int64"] if not kind.is_floating_point else NAMES["float64"]
     made = (arange(n, dtype=wide, device=device) * step + start).to(kind)
     if out is not None:
-        return out.resize_(made.shape).copy_(made)
+        return fill(out, made, "range", cast=True)
     return made.requires_grad_(requires_grad)
 
 

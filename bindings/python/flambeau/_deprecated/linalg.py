@@ -1,6 +1,6 @@
 """Linear algebra in spellings that torch has had before `torch.linalg`; old programs use them."""
 
-from .._call import _result
+from .._call import _result, fill
 from .._gen.ops import LINALG as _LINALG
 from .._types import contiguous_format
 from ..linalg import pinv
@@ -20,7 +20,7 @@ def svd(input, some=True, compute_uv=True, *, out=None):
         S = _LINALG["svdvals"](input)
         U, V = input.new_zeros((*input.shape[:-1], m)), input.new_zeros((*S.shape[:-1], n, n))
         found = _SVD(U, S, V)
-    return found if out is None else _SVD(*(o.copy_(t) for o, t in zip(out, found)))
+    return found if out is None else _SVD(*fill(out, found, "svd"))
 
 
 def qr(input, some=True, *, out=None):
@@ -40,7 +40,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, 
     found = solve(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
     coefficient = A.mT.clone(memory_format=contiguous_format).mT  # column by column, as LAPACK's
     found = _TRIANGULAR(found, coefficient)
-    return found if out is None else _TRIANGULAR(*(o.copy_(t) for o, t in zip(out, found)))
+    return found if out is None else _TRIANGULAR(*fill(out, found, "triangular_solve"))
 
 
 def lu(A, pivot=True, get_infos=False, *, out=None):
@@ -48,9 +48,7 @@ def lu(A, pivot=True, get_infos=False, *, out=None):
     number that says so is asked for."""
     LU, pivots, info = _LINALG["lu_factor_ex"](A, pivot=pivot, check_errors=not get_infos)
     found = (LU, pivots, info) if get_infos else (LU, pivots)
-    if out is None:
-        return found
-    return tuple(o.resize_(t.shape).copy_(t) for o, t in zip(out, found))
+    return found if out is None else tuple(fill(out, found, "lu"))
 
 
 def lu_solve(b, LU_data, LU_pivots, *, out=None):

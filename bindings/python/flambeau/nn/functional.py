@@ -2,6 +2,7 @@
 
 from .. import _deprecated
 from .._gen import ops as _ops
+from .._on_demand import shown as _shown
 from . import _attention, _linear_cross_entropy, _lookup, _losses, _pooling, _resampling
 
 globals().update(_ops.FUNCTIONAL)
@@ -105,3 +106,8 @@ def triplet_margin_with_distance_loss(
 
 def __getattr__(name):
     raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}' in flambeau")
+
+
+globals().update(
+    {n: _shown(f, __name__, n) for n, f in list(globals().items()) if not n.startswith("_")}
+)

@@ -1,0 +1,193 @@
+"""Arguments in every form that torch takes, and those that it refuses: NumPy's numbers and 0-d
+tensors for numbers of every function of the record, memory formats of all that makes tensors, what
+may stand in an index, a size, a device or a set_."""
+
+import flambeau as torch
+import numpy as np
+import pytest
+from flambeau._gen import ops
+
+INTS = {}  # every function with an int among its parameters, by name: a call that takes one
+for _name, _function in {**ops.TORCH, **ops.FUNCTIONAL}.items():
+    rows = getattr(ops, f"_S_{_name}", None)
+    if rows and rows[0][1] == "tensor" and len(rows) > 1 and rows[1][1:] == ("int", None, ""):
+        if _function is getattr(ops, f"_{_name}") and all("o" in row[3] for row in rows[2:]):
+            INTS[_name] = _function
+
+
+def outcome(function, *args):
+    torch.manual_seed(0)
+    try:
+        return function(*args)
+    except (RuntimeError, IndexError):
+        return None
+
+
+@pytest.mark.parametrize("name", INTS)
+def test_numbers_for_an_int(name):
+    function = INTS[name]
+    for x in torch.rand(3, 3), torch.ones(3, dtype=torch.int64), torch.rand(1, 4, 4, 4):
+        want = outcome(function, x, 1)
+        if want is not None and "drop" not in name and "shuffle" not in name:
+            for one in (
+                np.int64(1),
+                np.int32(1),
+                torch.tensor(1),
+                torch.tensor(1, dtype=torch.uint8),
+            ):
+                found = outcome(function, x, one)
+                assert type(found) is type(want)
+                if isinstance(want, torch.Tensor):
+                    assert torch.equal(found, want)
+        for wrong in 1.0, np.float32(1), torch.tensor(1.0), True, "1":
+            with pytest.raises(TypeError):
+                function(x, wrong)
+
+
+LIKE = "empty_like zeros_like ones_like rand_like randn_like".split()
+
+
+@pytest.mark.parametrize("name", [*LIKE, "full_like", "randint_like"])
+def test_memory_formats_of_what_is_like_another(name):
+    function, more = getattr(torch, name), () if name in LIKE else (3,)
+    plain = torch.rand(2, 3, 4, 5)
+    image = plain.contiguous(memory_format=torch.channels_last)
+    for x in plain, image:
+        assert function(x, *more).stride() == x.stride()
+        assert function(x, *more, memory_format=torch.preserve_format).stride() == x.stride()
+        for memory_format, same in (torch.contiguous_format, plain), (torch.channels_last, image):
+            made = function(x, *more, memory_format=memory_format, requires_grad=True)
+            assert made.stride() == same.stride() and made.is_leaf and made.requires_grad
+    with pytest.raises(RuntimeError, match="rank 4"):
+        function(torch.rand(2, 3), *more, memory_format=torch.channels_last)
+
+
+IN_PLACE = """t_() transpose_(0,1) unsqueeze_(0) squeeze_(0) swapaxes_(0,1) swapdims_(0,1)
+as_strided_((2,),(1,))""".split()
+
+
+@pytest.mark.parametrize("call", IN_PLACE)
+def test_views_in_place_of_expanded_tensors(call):
+    x = torch.arange(3.0).unsqueeze(1).expand(3, 4)
+    want = eval("x." + call.replace("_(", "("), {"x": x})
+    assert torch.equal(eval("x." + call, {"x": x}), want)
+
+
+NEGATIVE = torch.tensor([-1])
+BY_INDEX = {
+    "index_select": (0, NEGATIVE),
+    "index_copy": (0, NEGATIVE, torch.ones(1)),
+    "index_add": (0, NEGATIVE, torch.ones(1)),
+    "index_reduce": (0, NEGATIVE, torch.ones(1), "prod"),
+    "gather": (0, NEGATIVE),
+    "scatter": (0, NEGATIVE, torch.ones(1)),
+    "scatter_add": (0, NEGATIVE, torch.ones(1)),
+    "scatter_reduce": (0, NEGATIVE, torch.ones(1), "sum"),
+}
+
+
+@pytest.mark.parametrize("name", BY_INDEX)
+def test_indices_that_count_from_the_end_are_out_of_range(name):
+    with pytest.raises(IndexError):
+        getattr(torch.zeros(3), name)(*BY_INDEX[name])
+
+
+def test_indices_that_may_count_from_the_end():
+    x = torch.arange(3.0)
+    assert x.take(NEGATIVE).item() == x[NEGATIVE].item() == 2
+    assert torch.take_along_dim(x, NEGATIVE, 0).item() == 2
+    assert x.index_fill(0, NEGATIVE, 7).tolist() == [0, 1, 7]
+
+
+def test_values_put_at_indices_have_the_tensors_dtype():
+    x = torch.zeros(2, 3, dtype=torch.float64)
+    for index in [0], (slice(None), [1]), torch.tensor([0]):
+        with pytest.raises(RuntimeError, match="dtypes match"):
+            x[index] = torch.tensor([1])
+    with pytest.raises(RuntimeError, match="dtypes match"):
+        x.index_put_((torch.tensor([0]),), torch.tensor(1))
+    x[0] = x[:, 1] = torch.tensor(1)  # views convert
+    x[torch.tensor([True, False])] = torch.tensor(2)  # one value under a mask, too
+    x[[1]] = 3
+    assert x.tolist() == [[2, 2, 2], [3, 3, 3]]
+
+
+def test_what_stands_in_an_index():
+    x = torch.arange(4.0)
+    for wrong in slice("0", "1"), slice(0.0, 1.0), "0":
+        with pytest.raises(TypeError):
+            x[wrong]
+    for wrong in object(), {}, 1j, 1.0:
+        with pytest.raises(IndexError):
+            x[wrong]
+    for step in 0, -1:
+        with pytest.raises(ValueError, match="slice step"):
+            x[::step]
+    assert x[torch.tensor(1) : np.int64(3)].tolist() == [1, 2]
+
+
+def test_sizes_and_devices():
+    assert torch.Size([torch.tensor(2), np.int64(3), True]) == (2, 3, 1)
+    assert all(type(n) is int for n in torch.Size([torch.tensor(2), np.int64(3)]))
+    for wrong in [1.5], [torch.tensor(2.0)], "ab", [None]:
+        with pytest.raises(TypeError, match="iterable of 'int'"):
+            torch.Size(wrong)
+    for wrong in (-1,), ("cuda", -1), ("cuda:-1",), ("cuda:01",):
+        with pytest.raises(RuntimeError):
+            torch.device(*wrong)
+    for wrong in (1.5,), (1, 1), (torch.device("cpu"), 1):
+        with pytest.raises(TypeError):
+            torch.device(*wrong)
+
+
+@pytest.mark.parametrize("name", "flip permute view reshape expand repeat tile resize_".split())
+def test_a_list_of_sizes_may_be_empty_but_not_left_out(name):
+    with pytest.raises(TypeError, match="missing 1 required"):
+        getattr(torch.zeros(2), name)()
+    assert getattr(torch.zeros(()), name)(()).shape == ()
+
+
+def test_numbers_into_dtypes():
+    assert torch.tensor([-1, 255], dtype=torch.uint8).tolist() == [255, 255]
+    for value, dtype in (256, "uint8"), (-256, "uint8"), (-1.5, "uint8"), (128, "int8"):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            torch.tensor([value], dtype=getattr(torch, dtype))
+    for value in float("nan"), float("inf"):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            torch.tensor([value], dtype=torch.int64)
+    with pytest.raises(ValueError, match="Overflow"):
+        torch.tensor([2**63])
+    with pytest.raises(RuntimeError, match="argument beta"):
+        torch.addr(torch.ones(2, 2).long(), torch.tensor([1, 2]), torch.tensor([1, 2]), beta=0.5)
+
+
+def test_names_and_arguments():
+    assert torch.div(torch.ones(2), 2, rounding_mode=None).tolist() == [0.5, 0.5]
+    assert torch.arange(3, dtype=int).dtype is torch.int64
+    assert torch.randint(high=5, size=(2,)).shape == torch.randint(5, (2,)).shape == (2,)
+    assert torch.zeros(2).bernoulli_(torch.tensor([0.0, 1.0], dtype=torch.float64)).tolist() == [
+        0,
+        1,
+    ]
+    assert torch.cat([torch.empty(0), torch.empty(0)], dim=1).shape == (0,)
+    assert torch.gather(torch.arange(3.0), 0, torch.tensor([1]), sparse_grad=False).item() == 1
+    x = torch.rand(2, 3)
+    assert torch.equal(x.mH, x.mT) and torch.equal(reversed(x), x.flip(0))
+    with pytest.raises(RuntimeError, match="only supported on matrices"):
+        _ = x[0].mT
+    whole = torch.tensor([1, 2])
+    whole <<= 2
+    whole >>= 1
+    assert whole.tolist() == [2, 4] and torch.tensor([2.0]).__rdiv__(1).item() == 0.5
+    steps = torch.gradient(torch.tensor([1.0, 2, 4]), spacing=(torch.arange(3.0).double(),))[0]
+    assert steps.dtype is torch.float64
+
+
+def test_set_takes_tensors_and_storages():
+    x = torch.arange(6.0)
+    for source in x, x.storage(), x.untyped_storage():
+        assert torch.zeros(0).set_(source).tolist() == x.tolist()
+        part = torch.zeros(0).set_(source, 1, (2, 2), (2, 1))
+        assert part.tolist() == [[1, 2], [3, 4]] and part.data_ptr() == x[1:].data_ptr()
+        assert torch.zeros(0).set_(source, storage_offset=4, size=(2,)).tolist() == [4, 5]
+    assert torch.ones(2).set_().shape == (0,)
