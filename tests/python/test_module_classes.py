@@ -241,6 +241,18 @@ def test_hooks_that_always_run(torch):
         module(torch.ones(1, 3))
 
 
+def test_hooks_of_all_modules_are_where_programs_replace_them(torch):
+    nn = torch.nn.modules.module
+    nn._global_is_full_backward_hook = None
+    nn.register_module_forward_hook(lambda *given: 1 / 0)
+    nn.register_module_backward_hook(lambda *given: 1 / 0)
+    for name, value in list(vars(nn).items()):
+        if name.startswith("_global_") and isinstance(value, dict):
+            setattr(nn, name, {})
+    nn._global_is_full_backward_hook = None
+    torch.nn.ReLU()(torch.ones(2, requires_grad=True)).sum().backward()
+
+
 def test_registrations_are_seen_and_changed(torch):
     nn, seen = torch.nn.modules.module, []
     other = torch.nn.Parameter(torch.zeros(1))

@@ -9,34 +9,31 @@ import warnings
 from ..._tensor import Tensor
 from ...utils.hooks import register
 
-_global = {
-    name: {}
-    for name in (
-        "forward forward_kwargs forward_always forward_pre backward backward_pre buffer module "
-        "parameter"
-    ).split()
-}
-_kinds = {"backward": None}  # whether the hooks on all modules' gradients are full ones
+_home = {}  # module.py's names: there torch has its dictionaries, and programs replace them
+
+
+def _all(kind):
+    return _home["_global_" + kind]
 
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """A hook called after every module's forward."""
     return register(
-        _global["forward"],
+        _all("forward_hooks"),
         hook,
-        kwargs=(_global["forward_kwargs"], with_kwargs),
-        always=(_global["forward_always"], always_call),
+        kwargs=(_all("forward_hooks_with_kwargs"), with_kwargs),
+        always=(_all("forward_hooks_always_called"), always_call),
     )
 
 
 def _register_backward(hook, full):
-    if _kinds["backward"] is (not full):
+    if _all("is_full_backward_hook") is (not full):
         raise RuntimeError(
             "Cannot use both regular backward hooks and full backward hooks as a global Module "
             "hook. Please use only one of them."
         )
-    _kinds["backward"] = full
-    return register(_global["backward"], hook)
+    _home["_global_is_full_backward_hook"] = full
+    return register(_all("backward_hooks"), hook)
 
 
 def _everywhere(name, when, run):
@@ -45,14 +42,18 @@ def _everywhere(name, when, run):
     globals()[run.__name__] = run
 
 
-for _group, _name, _when in (
-    ("forward_pre", "forward_pre_hook", "before every module's forward"),
-    ("backward_pre", "full_backward_pre_hook", "with the gradients of every module's outputs"),
-    ("buffer", "buffer_registration_hook", "before any buffer is registered"),
-    ("module", "module_registration_hook", "before any child is registered"),
-    ("parameter", "parameter_registration_hook", "before any parameter is registered"),
+for _name, _when in (
+    ("forward_pre_hook", "before every module's forward"),
+    ("buffer_registration_hook", "before any buffer is registered"),
+    ("module_registration_hook", "before any child is registered"),
+    ("parameter_registration_hook", "before any parameter is registered"),
 ):
-    _everywhere(_name, _when, lambda hook, group=_global[_group]: register(group, hook))
+    _everywhere(_name, _when, lambda hook, kind=_name + "s": register(_all(kind), hook))
+_everywhere(
+    "full_backward_pre_hook",
+    "with the gradients of every module's outputs",
+    lambda hook: register(_all("backward_pre_hooks"), hook),
+)
 _everywhere(
     "full_backward_hook",
     "with the gradients of every module's inputs and outputs",
@@ -67,27 +68,20 @@ _everywhere(
 
 def registered(module, what, name, value):
     """The value to register under a name, as the hooks want it."""
-    for hook in list(_global[what].values()):
+    for hook in list(_all(what + "_registration_hooks").values()):
         changed = hook(module, name, value)
         value = value if changed is None else changed
     return value
 
 
-def any_global():
-    """Whether calls of modules that have no hooks of their own meet hooks."""
-    found = _global
-    return found["forward"] or found["forward_pre"] or found["backward"] or found["backward_pre"]
-
-
 def backward_hooks(module):
     """The hooks on the gradients of a call: full ones, regular ones, and those before both."""
     groups = {True: [], False: []}
-    if _kinds["backward"] is not None:
-        groups[_kinds["backward"]] += _global["backward"].values()
+    groups[_all("is_full_backward_hook") is not False] += _all("backward_hooks").values()
     groups[module.__dict__.get("_is_full_backward_hook") is not False] += (
         module._backward_hooks.values()
     )
-    before = [*_global["backward_pre"].values(), *module._backward_pre_hooks.values()]
+    before = [*_all("backward_pre_hooks").values(), *module._backward_pre_hooks.values()]
     return groups[True], groups[False], before
 
 
@@ -128,9 +122,9 @@ def call(module, args, kwargs):
 
 def _after(module):
     """The hooks after forward: number, function, whether with keywords, whether always."""
-    found = _global
-    for key, hook in list(found["forward"].items()):
-        yield key, hook, key in found["forward_kwargs"], key in found["forward_always"]
+    for key, hook in list(_all("forward_hooks").items()):
+        with_kwargs = key in _all("forward_hooks_with_kwargs")
+        yield key, hook, with_kwargs, key in _all("forward_hooks_always_called")
     for key, hook in list(module._forward_hooks.items()):
         with_kwargs = key in module._forward_hooks_with_kwargs
         yield key, hook, with_kwargs, key in module._forward_hooks_always_called
@@ -142,7 +136,7 @@ def _applied(module, hook, with_kwargs, args, kwargs, result):
 
 
 def _before(module, args, kwargs):
-    hooks = [*_global["forward_pre"].items(), *module._forward_pre_hooks.items()]
+    hooks = [*_all("forward_pre_hooks").items(), *module._forward_pre_hooks.items()]
     for key, hook in hooks:
         if key in module._forward_pre_hooks_with_kwargs:
             changed = hook(module, args, kwargs)

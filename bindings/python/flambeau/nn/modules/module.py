@@ -12,8 +12,8 @@ from ..._call import _fast
 from ..._tensor import Tensor
 from ...utils.hooks import register
 from ..parameter import Buffer, Parameter, UninitializedBuffer
+from . import _hooks
 from ._hooks import (  # noqa: F401: torch has their registration here
-    any_global,
     call,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
 else:
     Any = object
 
+_global_is_full_backward_hook = None
+_global_forward_hooks, _global_forward_pre_hooks = {}, {}
+_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called = {}, {}
+_global_backward_hooks, _global_backward_pre_hooks = {}, {}
+_global_buffer_registration_hooks, _global_module_registration_hooks = {}, {}
+_global_parameter_registration_hooks = {}
+_hooks._home = globals()
 _FRESH = (
     "_parameters _buffers _modules _forward_hooks _forward_pre_hooks _backward_hooks "
     "_forward_hooks_with_kwargs _forward_pre_hooks_with_kwargs _forward_hooks_always_called "
@@ -228,7 +235,10 @@ class Module(StateMixin, WalkMixin):
                 or state["_forward_pre_hooks"]
                 or state["_backward_hooks"]
                 or state["_backward_pre_hooks"]
-                or any_global()
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
             ):
                 return self.forward(*args, **kwargs)
             return call(self, args, kwargs)
