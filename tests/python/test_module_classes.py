@@ -346,6 +346,11 @@ def test_lazy_modules_of_programs(torch):
     assert other.scale.shape == (3,)
 
 
+def test_lazy_layers_take_what_their_forward_takes(torch):
+    layer = torch.nn.LazyConvTranspose2d(2, 3, stride=2)
+    assert layer(torch.ones(1, 4, 3, 3), output_size=(8, 8)).shape == (1, 2, 8, 8)
+
+
 def test_functional_calls_take_further_names(torch):
     module = torch.nn.Linear(2, 2)
     module.forward = lambda x: x * module.extra

@@ -38,3 +38,4 @@ def test_one_of_the_operands_is_a_tensor(torch):
             function(2, 3)
     assert torch.where(x > 0, 1, 2).tolist() == [1, 1, 1]
     assert torch.full((2,), 3).tolist() == [3, 3]
+    assert torch.ones(2).copy_(2.0).tolist() == torch.ones(2).copy_(src=2).tolist() == [2.0, 2.0]

@@ -65,7 +65,7 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
         if bias:
             self.bias = UninitializedParameter(**kind)
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input, *args, **kwargs):
         """Gives the weights the sizes that this input asks for."""
         self.in_features = input.shape[-1]
         self._materialize(weight=(self.out_features, self.in_features), bias=(self.out_features,))
@@ -80,7 +80,7 @@ class _LazyConv(LazyModuleMixin):
         if bias:
             self.bias = UninitializedParameter(**kind)
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input, *args, **kwargs):
         """Gives the weights the sizes that this input asks for."""
         n = len(self.kernel_size)
         if input.dim() not in (n + 1, n + 2):
@@ -111,7 +111,7 @@ class _LazyNorm(LazyModuleMixin):
             if getattr(self, name) is not None:
                 setattr(self, name, UninitializedBuffer(**kind))
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input, *args, **kwargs):
         """Gives the statistics the size that this input asks for."""
         self.num_features = input.shape[1]
         names = "weight", "bias", "running_mean", "running_var"
