@@ -193,7 +193,7 @@ def test_operands_that_overlap_what_is_written(name):
     function, refused = getattr(torch, name), "refer to a single memory location"
     x = torch.rand(6)
     with pytest.raises(RuntimeError, match=refused):
-        function(x[1:], 2.0, out=x[:-1])
+        function(x[1:], torch.tensor(2.0), out=x[:-1])
     with pytest.raises(RuntimeError, match=refused):
         function(x[:-1], x[:-1], out=x[1:])
     square = torch.rand(3, 3)
