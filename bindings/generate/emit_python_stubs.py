@@ -6,6 +6,7 @@ find them. Names that several C functions share become overloads."""
 
 from collections import defaultdict
 
+from emit_python_ops import takes_number
 from python_model import Api
 
 TYPES = {
@@ -34,7 +35,7 @@ from {up}random import Generator as Generator
 """
 
 
-def annotation(p, api):
+def annotation(p, f, api):
     if p.kind == "enum":
         kind = (
             "Literal["
@@ -44,7 +45,7 @@ def annotation(p, api):
     else:
         kind = TYPES.get(p.kind, "Any")
         kind = kind.replace("Tensor]", "Tensor | None]") if p.null_entries else kind
-    if p.kind == "tensor" and not p.nullable and p.name != "input":
+    if p.kind == "tensor" and takes_number(f, p):
         kind += " | float"
     absent = p.nullable or p.default == "None"
     return kind.replace("bool", "_bool").replace("float", "_float").replace("int", "_int") + (
@@ -52,23 +53,23 @@ def annotation(p, api):
     )
 
 
-def parameter(p, api):
-    text = f"{p.name}: {annotation(p, api)}"
+def parameter(p, f, api):
+    text = f"{p.name}: {annotation(p, f, api)}"
     return text if p.required else f"{text} = ..."
 
 
-def arguments(params, api, extra):
+def arguments(params, f, api, extra):
     parts, starred, optional = [], False, False
     for p in params:
         if p.variadic:
-            parts.append(f"*{p.name}: {annotation(p, api)}")
+            parts.append(f"*{p.name}: {annotation(p, f, api)}")
             starred = True
             continue
         if p.keyword and not starred:
             parts.append("*")
             starred = True
         optional = (optional or not p.required) and not starred
-        text = parameter(p, api)
+        text = parameter(p, f, api)
         parts.append(text if not optional or "= ..." in text else text + " = ...")
     if extra and not starred:
         parts.append("*")
@@ -102,7 +103,7 @@ def definition(name, f, api, method, many):
     extra = ["out: Tensor | None = ..."] if api.by_name.get(f.name + "_out") and not method else []
     if len(f.outs) > 1 and all("flam_tensor *" in p.type for p in f.outs):
         extra = ["out: Sequence[Tensor] | None = ..."]
-    shown = arguments(params[1:] if method else params, api, extra)
+    shown = arguments(params[1:] if method else params, f, api, extra)
     before = "    " if method else ""
     self_part = "self" + (", " if shown else "") if method else ""
     return (

@@ -34,7 +34,8 @@ def python() -> dict[str, list[str]]:
 def python_defaults() -> dict[str, dict[str, str]]:
     """What stubs leave out: by operation, the defaults of its parameters."""
     found = {}
-    text = (PACKAGE / "_gen/ops.py").read_text()
+    files = sorted((PACKAGE / "_gen").glob("ops*.py"))
+    text = "".join(file.read_text() for file in files)
     for name, listed in re.findall(r"^def _(\w+)\((.*)\):$", text, re.M):
         parts = (p.partition("=") for p in re.split(r", (?![^()]*\))", listed))
         found[name] = {name: value for name, _, value in parts if value}
