@@ -168,9 +168,10 @@ class Emitter:
             return
         given = [f"{p.name}={p.name}" if p.keyword else p.name for p in params]
         given = ", ".join([name, *given])
+        spaced = ", spaced=True" if params[0].name == "start" else ""
         self.emit(
             "    if out is not None:",
-            f"        return _made_in(out, {given})",
+            f"        return _made_in(out, {given}{spaced})",
             "    if memory_format is not None:",
             f"        return _made_as(memory_format, {given})",
         )

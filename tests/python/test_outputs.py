@@ -163,6 +163,19 @@ def test_what_is_made_in_out_has_its_dtype(name):
             made(name, out=want.new_ones(1).expand(want.shape))
 
 
+SPACED = {"arange": (0, 4), "linspace": (0, 3, 4), "logspace": (0, 3, 4), "range": (0, 3)}
+
+
+@pytest.mark.filterwarnings("ignore:torch.range")
+@pytest.mark.parametrize("name", SPACED)
+def test_spaced_numbers_keep_the_shape_of_out(name):
+    function, args = getattr(torch, name), SPACED[name]
+    whole = torch.zeros(2, 3)
+    function(*args, out=whole.narrow(1, 1, 2))
+    assert torch.equal(whole[:, 1:].reshape(-1), function(*args).float())
+    assert whole[:, 0].tolist() == [0, 0]
+
+
 PAIRS = {"max": (0,), "min": (0,), "sort": (), "topk": (2,), "kthvalue": (1,), "mode": ()}
 PAIRS |= {"cummax": (0,), "cummin": (0,), "median": (0,), "nanmedian": (0,), "aminmax": ()}
 PAIRS |= {"frexp": ()}
@@ -234,6 +247,14 @@ def test_in_place_on_an_overlapping_operand():
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
             x.add_(other)
     assert torch.equal(x.clone().add_(x), x + x)
+
+
+def test_one_value_is_written_to_what_repeats_itself():
+    x = torch.zeros(2, 1)
+    assert x.expand(2, 3).fill_(2.0).tolist() == [[2, 2, 2]] * 2 and x.tolist() == [[2], [2]]
+    assert x.expand(2, 3).zero_().tolist() == [[0, 0, 0]] * 2
+    with pytest.raises(RuntimeError, match="more than one element"):
+        x.expand(2, 3).add_(1)
 
 
 def test_empty_tensors_are_written_to_whatever_their_strides():

@@ -377,15 +377,19 @@ def fill(out, values, name, cast=False, stacklevel=4):
     return out
 
 
-def made_in(out, make, *args, dtype=None, device=None, requires_grad=False, **named):
-    """What a function makes of no tensors, in `out`, whose dtype and device it gets."""
+def made_in(out, make, *args, dtype=None, device=None, requires_grad=False, spaced=False, **named):
+    """What a function makes of no tensors, in `out`, whose dtype and device it gets; `spaced`:
+    numbers from one to another, which have no shape of their own."""
     name = make.__name__
     shape_before(out, name)
     if dtype is not None and dtype_of(dtype) is not out.dtype:
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
     if device is not None and device_type(device).type != out.device.type:
         raise RuntimeError(f"device {device} does not match device of out parameter ({out.device})")
-    fill(out, make(*args, dtype=out.dtype, device=out.device, **named), name, stacklevel=5)
+    made = make(*args, dtype=out.dtype, device=out.device, **named)
+    if spaced and out.numel() == made.numel():  # as in torch: the shape of `out` stays
+        made = made.reshape(out.shape)
+    fill(out, made, name, stacklevel=5)
     return out.requires_grad_() if requires_grad else out
 
 

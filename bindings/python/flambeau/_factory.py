@@ -318,7 +318,7 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
         start, end = 0, start
     if out is not None:
         options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-        return made_in(out, arange, start, end, step, **options)
+        return made_in(out, arange, start, end, step, spaced=True, **options)
     bounds = [v if isinstance(v, Tensor) else _number(v) for v in (start, end, step)]
     if any(v is None for v in bounds):
         raise TypeError("arange(): start, end and step must be numbers")

@@ -7,7 +7,7 @@ the most frequent index, goes straight to `flam_select`."""
 from operator import index as index_of
 
 from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _rel, _scalar
-from ._deprecated import warn_once
+from ._deprecated import warn
 from ._factory import as_tensor
 from ._factory import tensor as tensor_of
 from ._gen import api
@@ -142,7 +142,7 @@ def _as_index(part):
         if part.dtype.is_floating_point:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if part.dtype is _UINT8:
-            warn_once(
+            warn(
                 "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
                 "instead."
             )

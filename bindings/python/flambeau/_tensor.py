@@ -7,7 +7,16 @@ from . import _call, _deprecated, _printing
 from ._call import _NULL, _blocking, _fast, _new, _raise, ffi
 from ._gen import api, ops
 from ._memory_format import clone, contiguous, formatted, is_contiguous, resize_
-from ._types import BY_CODE, NAMES, Size, channels_last, device_of_code, dtype_of, strided
+from ._types import (
+    BY_CODE,
+    NAMES,
+    Size,
+    channels_last,
+    device_of_code,
+    dtype_of,
+    preserve_format,
+    strided,
+)
 from ._types import device as device_type
 from ._types import dtype as dtype_type
 
@@ -420,9 +429,10 @@ class Tensor(metaclass=_TensorMeta):
         return self.reshape(other.shape)
 
     def resize_as_(self, other, *, memory_format=None):
-        own = None if other.is_contiguous() or other.dim() != 4 else channels_last
-        own = own and (own if other.is_contiguous(memory_format=own) else None)
-        return self.resize_(other.shape, memory_format=memory_format or own)
+        if memory_format is preserve_format:
+            last = not other.is_contiguous() and other.is_contiguous(memory_format=channels_last)
+            memory_format = channels_last if last else None
+        return self.resize_(other.shape, memory_format=memory_format)
 
     @property
     def T(self):
@@ -440,6 +450,9 @@ class Tensor(metaclass=_TensorMeta):
     def volatile(self):
         _deprecated.warn("volatile was removed (Variable.volatile is always False)", 2)
         return False
+
+    def __delitem__(self, index):
+        raise TypeError("Tensor does not support deleting items")
 
     def __reversed__(self):
         return self.flip(0) if self.dim() else self

@@ -173,11 +173,13 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
     return made.requires_grad_() if requires_grad else made
 
 
-def random_(self, from_=0, to=None, *, generator=None):
+def random_(self, from_=0, to=..., *, generator=None):
     """`Tensor.random_`: uniform integers in place; up to what the dtype holds exactly where no
     bound is given."""
-    if to is None:
-        from_, to = (0, from_) if from_ else (0, _largest(self.dtype) + 1)
+    if to is ... and from_:
+        from_, to = 0, from_
+    elif to in (..., None):
+        to = _largest(self.dtype) + 1
     api.random_(self, from_, to, generator)
     return self
 

@@ -37,10 +37,4 @@ FLAM_KERNEL_FN int64_t in_range(const char* op, Report*, int64_t at, int64_t ind
 
 #endif
 
-// For indices that may count from the end.
-FLAM_KERNEL_FN int64_t wrapped_index(const char* op, Report* report, int64_t index, int dim,
-                                     int64_t size) {
-  return in_range(op, report, index < 0 ? index + size : index, index, dim, size);
-}
-
 }  // namespace flambeau::FLAM_TARGET

@@ -102,14 +102,35 @@ Tensor full_like(const Tensor& x, const Tensor& value, Dtype dtype, Device devic
   return created(std::move(t), requires_grad);
 }
 
+// x with one index of each dimension in which it repeats itself; undefined where there is none.
+static Tensor without_repeats(const Tensor& x) {
+  Dims sizes(x.sizes());
+  bool repeats = false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (x.strides()[d] != 0 || sizes[d] <= 1) continue;
+    sizes[d] = 1;
+    repeats = true;
+  }
+  return repeats ? as_strided(x, sizes, x.strides(), x.offset()) : Tensor();
+}
+
 Tensor fill_(const Tensor& x, const Tensor& value) {
   check(value.dim() == 0, Code::shape,
         "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
         " dimensions.");
+  const Tensor once = value.is_wrapped_number() ? without_repeats(x) : Tensor();
+  if (once) {
+    copy_(once, value, false);
+    return x;
+  }
   return copy_(x, value, false);
 }
 
 Tensor zero_(const Tensor& x) {
+  if (const Tensor once = without_repeats(x)) {
+    zero_(once);
+    return x;
+  }
   Destination to(x, kZeroOp, Destination::inplace);
   Call c{kZeroOp.to(to), {x}};
   const Tensor& target = c.write_target();

@@ -35,6 +35,7 @@ def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=F
     wide = NAMES["int64"] if not kind.is_floating_point else NAMES["float64"]
     made = (arange(n, dtype=wide, device=device) * step + start).to(kind)
     if out is not None:
+        made = made.reshape(out.shape) if out.numel() == made.numel() else made
         return fill(out, made, "range", cast=True)
     return made.requires_grad_(requires_grad)
 
