@@ -175,6 +175,8 @@ def test_names_and_arguments():
     assert torch.equal(x.mH, x.mT) and torch.equal(reversed(x), x.flip(0))
     with pytest.raises(RuntimeError, match="only supported on matrices"):
         _ = x[0].mT
+    assert torch.equal(torch.swapaxes(x, axis0=0, axis1=1), x.swapaxes(axis0=0, axis1=1))
+    assert x.clone().swapaxes_(axis0=0, axis1=1).shape == (3, 2)
     whole = torch.tensor([1, 2])
     whole <<= 2
     whole >>= 1

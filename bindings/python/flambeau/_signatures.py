@@ -222,6 +222,16 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     return ops._gather(input, dim, index, out=out)
 
 
+def swapaxes(input, axis0, axis1):
+    """`transpose`, with NumPy's names."""
+    return ops._transpose(input, axis0, axis1)
+
+
+def swapaxes_(self, axis0, axis1):
+    """`transpose_`, with NumPy's names."""
+    return ops._transpose_(self, axis0, axis1)
+
+
 _repeat_interleave = ops.TORCH["repeat_interleave"]
 
 
@@ -369,6 +379,7 @@ FUNCTIONS = {
     "scalar_tensor": scalar_tensor,
     "scatter": scatter,
     "segment_reduce": segment_reduce,
+    "swapaxes": swapaxes,
     "tensor_split": tensor_split,
     **{name: _of_any_number(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
     **_MOMENTS,
@@ -388,7 +399,15 @@ _METHODS = (
         map_,
     ),
     *(nonzero, polygamma, polygamma_, put_, repeat_interleave, scatter, scatter_, set_),
-    *(sum_to_size, tensor_split, _MOMENTS["std"], _MOMENTS["var"], __array_wrap__),
+    *(
+        sum_to_size,
+        swapaxes,
+        swapaxes_,
+        tensor_split,
+        _MOMENTS["std"],
+        _MOMENTS["var"],
+        __array_wrap__,
+    ),
 )
 for _method in _METHODS:
     setattr(Tensor, _method.__name__, _method)
