@@ -4,9 +4,13 @@ know of such writes.
 
 import flambeau
 import numpy as np
+import pytest
 
 from . import binding, numeric
 from .cases import cases, results, tensors_of
+
+# One operation in torch; the results of hsplit and its like are slices, each an operation.
+SEVERAL_VIEWS = {"chunk", "split", "split_with_sizes", "unbind"}
 
 
 def shared(row, device):
@@ -53,11 +57,20 @@ def copied(row, device):
 
 
 def written_views_have_gradients(row):
-    """A write to a view of a tensor with a history changes that tensor's gradient, too."""
+    """A write to a view of a tensor with a history changes that tensor's gradient, too; one to one
+    of several views is refused, as PyTorch does.
+    """
     if not row.view or not row.grad:
         return
     for case in cases(row, "float64"):
         if not any(case.differentiable):
+            continue
+        if row.name in SEVERAL_VIEWS:
+            ts = [t * 1.0 if t.requires_grad else t for t in case.leaves("cpu")[0]]
+            made = case.call(ts, "cpu")
+            for view in filter(writable, made):
+                with pytest.raises(RuntimeError, match="returns multiple views"):
+                    view.mul_(2.0)
             continue
 
         def write(*ts):

@@ -5,12 +5,9 @@ import gc
 import itertools
 import json
 import os
-import pickle
-import random
 import signal
 import threading
 
-import flambeau as torch
 import numpy as np
 import pytest
 
@@ -420,47 +417,3 @@ def test_mappings_keep_their_class(torch):
     np = pytest.importorskip("numpy")
     words = np.array("word")
     assert torch.utils.data.default_convert({"w": words})["w"] is words
-
-
-class Draws(torch.utils.data.Dataset):
-    """Samples of every generator that a data set may draw from."""
-
-    def __len__(self):
-        return 12
-
-    def __getitem__(self, i):
-        return [
-            i,
-            random.random(),
-            random.randint(0, 10**6),
-            np.random.rand(),
-            torch.rand(()).item(),
-        ]
-
-
-class DrawsInTurn(torch.utils.data.IterableDataset):
-    def __iter__(self):
-        return iter([Draws()[i] for i in range(6)])
-
-
-@pytest.mark.parametrize("kind", [Draws, DrawsInTurn])
-@pytest.mark.parametrize("workers", [1, 2, 3])
-def test_draws_in_workers_follow_from_the_seed(kind, workers):
-    def drawn(seed):
-        torch.manual_seed(seed)
-        loader = torch.utils.data.DataLoader(kind(), 2, num_workers=workers)
-        return [[column.tolist() for column in batch] for _ in range(2) for batch in loader]
-
-    random.seed(5), np.random.seed(5)
-    before = random.getstate(), np.random.get_state()[1].tolist()
-    first = drawn(3)
-    assert drawn(3) == first != drawn(4)
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
-    for column in range(1, 5):  # no two samples are alike, in neither epoch
-        values = [v for batch in first for v in batch[column]]
-        assert len(set(values)) == len(values)
-    if kind is Draws and workers > 1:  # whatever worker takes a batch
-        torch.manual_seed(3)
-        single = torch.utils.data.DataLoader(kind(), 2, num_workers=1)
-        assert [[c.tolist() for c in batch] for batch in single] == first[:6]
-    assert pickle.loads(pickle.dumps(random.random)) and random.Random(1).random() < 1

@@ -307,3 +307,26 @@ def test_gradcheck_of_a_function_that_knows_its_operand(torch):
     x = torch.rand(3, dtype=torch.double, requires_grad=True)
     for fast in (False, True):
         assert torch.autograd.gradcheck(lambda _: (x * x).sum(), (x,), fast_mode=fast)
+
+
+def test_what_a_function_hands_through_keeps_its_class_but_not_a_parameters(torch):
+    class Own(torch.Tensor):
+        pass
+
+    class Through(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    plain = torch.ones(2, requires_grad=True)
+    for given, kind in (
+        (plain, torch.Tensor),
+        (plain.as_subclass(Own), Own),
+        (torch.nn.Parameter(torch.ones(2)), torch.Tensor),
+    ):
+        found = Through.apply(given)
+        assert type(found) is kind and found is not given and found.requires_grad

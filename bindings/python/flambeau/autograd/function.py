@@ -10,7 +10,7 @@ import weakref
 from .._call import _NULL, _fast, _raise, _tensors, ffi
 from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
 from .._gen import api
-from .._tensor import Tensor
+from .._tensor import Tensor, disabled_torch_function
 from .grad_mode import is_grad_enabled, no_grad
 
 
@@ -214,12 +214,18 @@ def _record(ctx, inputs, outputs):
     )
     if not found:
         _raise()
-    # What forward made or wrote comes back as the object that it returned, what it handed through
-    # as another of the same class.
-    return [
-        old if new._h == old._h else new if type(old) is Tensor else new.as_subclass(type(old))
-        for new, old in zip(_tensors(found), outputs)
-    ]
+    return [_returned(new, old) for new, old in zip(_tensors(found), outputs)]
+
+
+def _returned(new, old):
+    """What forward made or wrote comes back as the object that it returned, what it handed through
+    as another of the same class; a parameter's is a tensor."""
+    if new._h == old._h:
+        return old
+    kind = type(old)
+    if kind is Tensor or kind.__torch_function__ is disabled_torch_function:
+        return new
+    return new.as_subclass(kind)
 
 
 class _Refused(Function):

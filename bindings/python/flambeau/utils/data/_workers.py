@@ -7,23 +7,16 @@ import collections
 import contextlib
 import copy
 import itertools
-import random
-import sys
 import threading
 
 
 class WorkerInfo:
     """What `get_worker_info()` tells inside a worker."""
 
-    __slots__ = ("id", "num_workers", "seed", "dataset", "_draws", "_generators")
+    __slots__ = ("id", "num_workers", "seed", "dataset")
 
     def __init__(self, id, num_workers, seed, dataset):
         self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
-        self.draw_from(seed)
-
-    def draw_from(self, seed):
-        """Python's and NumPy's generators begin anew in this worker."""
-        self._draws, self._generators = seed, {}
 
 
 _worker = threading.local()
@@ -50,37 +43,6 @@ def entered(info):
         enter(before)
 
 
-def _asking(module, name, plain, make):
-    """A function of a module's global generator that asks the worker's own one first: workers are
-    threads, so that without this they would share the program's."""
-
-    def draw(*args, **named):
-        info = get_worker_info()
-        if info is None:
-            return plain(*args, **named)
-        own = info._generators.get(make)
-        if own is None:
-            own = info._generators[make] = make(info._draws % 2**32)
-        return getattr(own, name)(*args, **named)
-
-    draw.__module__, draw.__name__, draw.__qualname__ = module.__name__, name, name
-    draw.__doc__ = plain.__doc__
-    return draw
-
-
-def own_generators():
-    """From now on Python's `random` and, where it is loaded, `numpy.random` draw, in a worker, from
-    generators that follow from the loader's seed; the program's are as they would be without."""
-    numpy = sys.modules.get("numpy.random")
-    spaces = [(random, random._inst, random.Random)]
-    spaces += [(numpy, numpy.mtrand._rand, numpy.RandomState)] if numpy else []
-    for module, shared, make in spaces:
-        for name, plain in list(vars(module).items()):
-            of_shared = getattr(plain, "__self__", None) is shared
-            if of_shared or name == "seed" and plain.__module__ != module.__name__:
-                setattr(module, name, _asking(module, name, plain, make))
-
-
 class Turns:
     """The samples of an iterable data set, batch by batch: lists, or single ones where the loader
     has no batch size. `info` is the worker whose the latest one is."""
@@ -88,8 +50,6 @@ class Turns:
     def __init__(self, loader, seed):
         self._size, self._drop_last, self.info = loader.batch_size, loader.drop_last, None
         self._waiting = collections.deque()
-        if loader.num_workers:
-            own_generators()
         for i in range(max(loader.num_workers, 1)):
             dataset, info = loader.dataset, None
             if loader.num_workers:

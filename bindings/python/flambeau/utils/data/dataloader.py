@@ -18,7 +18,7 @@ from ..._callbacks import DROP, failed, keep, value_of
 from ..._gen import api
 from ._collate import default_collate, default_convert, pin
 from ._epoch import Epoch, state_between_epochs
-from ._workers import Turns, WorkerInfo, enter, entered, get_worker_info, own_generators
+from ._workers import Turns, WorkerInfo, enter, entered, get_worker_info
 from .dataset import IterableDataset, TensorDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, _fresh_generator
 
@@ -36,7 +36,7 @@ class _Source:
             loader._collated,
             loader.worker_init_fn,
         )
-        self.promised, self.numbers = {}, 0
+        self.promised, self.numbers = {}, itertools.count()
         self.workers, self.seed = loader.num_workers, seed
         self.count, self.lock = 0, threading.Lock()
         self.threads, self.stopped = threading.local(), False
@@ -49,22 +49,14 @@ class _Source:
 
     def promise(self, indices):
         """The number under which these indices are asked for."""
-        self.numbers += 1
-        self.promised[self.numbers] = indices
-        return self.numbers
-
-    def begin(self, epoch):
-        """Forgets an epoch that was left early. A batch's draws follow from its place."""
-        self.promised.clear()
-        self.stopped, self.draws = False, epoch.seed + epoch.delivered - self.numbers
-        if self.workers:
-            own_generators()
+        number = next(self.numbers)
+        self.promised[number] = indices
+        return number
 
     def make(self, number):
         """The batch of that number."""
         if self.workers:
             self.enter()
-            self.threads.info.draw_from(self.draws + number)
         return self.collated(map(self.going_on, self.promised.pop(number)))
 
     def enter(self):
@@ -142,7 +134,8 @@ class _NativeIterator(_Iterator):
         self._in_flight, self._ended = 0, False
         self._native, self._source = loader._native_loader(epoch.seed)
         if self._source is not None:
-            self._source.begin(epoch)
+            self._source.promised.clear()  # of an epoch that was left early
+            self._source.stopped = False
         self._depth = max(1, loader.num_workers * (loader.prefetch_factor or 2))
         # Random draws of the data set follow from the epoch and the batch's number.
         api.loader_seek(self._native, epoch.seed >> 1, epoch.delivered)
@@ -252,7 +245,8 @@ def _checked_context(context, num_workers):
 
 class DataLoader:
     """Batches of a data set, fetched ahead by `num_workers` threads, in an order that only the seed
-    decides."""
+    decides. Workers share Python's and NumPy's global generators with the program, and come to them
+    in no fixed order: draw from torch's, or from ones made of `get_worker_info().seed`."""
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None,
                  num_workers=0, collate_fn=None, pin_memory=False, drop_last=False, timeout=0,
