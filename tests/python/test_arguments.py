@@ -193,3 +193,8 @@ def test_set_takes_tensors_and_storages():
         assert part.tolist() == [[1, 2], [3, 4]] and part.data_ptr() == x[1:].data_ptr()
         assert torch.zeros(0).set_(source, storage_offset=4, size=(2,)).tolist() == [4, 5]
     assert torch.ones(2).set_().shape == (0,)
+
+
+def test_digits_of_devices_are_plain():
+    with pytest.raises(RuntimeError, match="Invalid device string"):
+        torch.device("cuda:²")

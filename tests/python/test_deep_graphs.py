@@ -39,7 +39,7 @@ def test_a_long_chain_is_freed_unwalked(torch):
     del y
 
 
-def test_a_long_chain_of_custom_functions_costs_as_much_per_function_as_a_short_one(torch):
+def test_a_long_chain_of_custom_functions_shares_one_class_of_nodes(torch):
     class Same(torch.autograd.Function):
         @staticmethod
         def forward(ctx, y):
@@ -54,8 +54,7 @@ def test_a_long_chain_of_custom_functions_costs_as_much_per_function_as_a_short_
     x, y = chain(torch, lambda y, _: Same.apply(y), 30_000)
     y.backward()
     assert x.grad.item() == 1
-    classes = [c for c in type(y.grad_fn).__mro__[0].__subclasses__()]
-    assert not classes and len({type(y.grad_fn)}) == 1
+    assert type(Same.apply(x).grad_fn) is type(y.grad_fn)  # a class a call made it quadratic
     del y
 
 

@@ -370,3 +370,23 @@ def test_shuffles_keep_the_order_of_memory(torch):
     x = torch.randn(2, 4, 2, 3).to(memory_format=torch.channels_last)
     for module in torch.nn.PixelShuffle(2), torch.nn.PixelUnshuffle(1), torch.nn.ChannelShuffle(2):
         assert module(x).is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("wrap", [lambda y: ((y,),), lambda y: [[y]], lambda y: {"a": 1, "b": y}])
+def test_regular_hooks_see_the_first_tensor_of_nested_results(torch, wrap):
+    class Wraps(torch.nn.Module):
+        def forward(self, x):
+            self.made = x * 2
+            return wrap(self.made)
+
+    module, seen = Wraps(), []
+    module.register_backward_hook(lambda _, given, made: seen.append(made[0].tolist()))
+    module(torch.ones(2, requires_grad=True))
+    module.made.sum().backward()
+    assert seen == [[1, 1]]
+
+
+def test_hooks_of_an_unpickled_module_are_kept(torch):
+    last = torch.utils.hooks.RemovableHandle({}).id
+    ahead = {last + n: print for n in range(1, 4)}  # numbers of another process
+    assert torch.utils.hooks.RemovableHandle(ahead).id not in ahead

@@ -150,7 +150,7 @@ class device:
                     f"explicitly: {type}"
                 )
             type, _, tail = type.partition(":")
-            if not tail.isdigit() or tail != str(int(tail)):
+            if not tail.isdecimal() or tail != str(int(tail)):
                 raise RuntimeError(f"Invalid device string: '{type}:{tail}'")
             index = int(tail)
         if index is not None and index < 0:

@@ -1,5 +1,6 @@
 """What registering a hook returns: a handle on a dictionary of hooks by the handle's number, and on
-the dictionaries beside it that say more of the same hook. Numbers are never used twice."""
+the dictionaries beside it that say more of the same hook. A number is never used twice
+in a process, nor one that the dictionary has."""
 
 import itertools
 
@@ -14,7 +15,8 @@ class RemovableHandle:
     __slots__ = ("_hooks", "_beside", "id", "__weakref__")
 
     def __init__(self, hooks_dict, *, extra_dict=None):
-        self._hooks, self.id = hooks_dict, next(_ids)
+        # Hooks that were unpickled have numbers of another process.
+        self._hooks, self.id = hooks_dict, next(i for i in _ids if i not in hooks_dict)
         several = isinstance(extra_dict, (list, tuple))
         self._beside = list(extra_dict) if several else [] if extra_dict is None else [extra_dict]
 

@@ -158,8 +158,10 @@ def _watch_last(module, hooks, result):
     """Regular hooks see the gradients of the operation that made the (first) result."""
     first = result
     while not isinstance(first, Tensor):
-        values = first.values() if isinstance(first, dict) else first
-        first = next((v for v in values if isinstance(v, Tensor)), None)
+        if isinstance(first, dict):
+            first = next((v for v in first.values() if isinstance(v, Tensor)), None)
+        else:
+            first = first[0] if isinstance(first, (list, tuple)) and first else None
         if first is None:
             return
     if first.grad_fn is not None:
