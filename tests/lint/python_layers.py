@@ -19,7 +19,7 @@ LAYERS = [
     "_call _callbacks _default_device _gen _memory_format _printing",
     "_tensor",
     "_factory",
-    "_complex _contract _copies _debug_switches _deprecated _dlpack _exchange _foreach _functions "
+    "_complex _contract _copies _debug_switches _deprecated _dlpack _exchange foreach _functions "
     "_identity _indexing _operators _sampled _signatures _storage _unique autograd linalg random "
     "special",
     "_torch",

@@ -311,3 +311,63 @@ def test_gradients_of_several_rows(torch, device):
         grad(y, x, is_grads_batched=True)
     named = grad(y, {"x": x}, ones)
     assert list(named) == ["x"] and torch.allclose(named["x"], x.cos())
+
+
+def test_calls_at_the_end_of_a_backward_pass(torch):
+    queue = torch.autograd.Variable._execution_engine.queue_callback
+    called = []
+
+    class Asks(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, depth):
+            ctx.depth = depth
+            return x * 1
+
+        @staticmethod
+        def vjp(ctx, grad):
+            queue(lambda: called.append(ctx.depth))
+            queue(lambda: queue(lambda: called.append("after")))
+            if ctx.depth:
+                inner = torch.ones(2, requires_grad=True)
+                with torch.enable_grad():
+                    Asks.apply(inner, ctx.depth - 1).sum().backward()
+            return grad, None
+
+    x = torch.ones(2, requires_grad=True)
+    Asks.apply(x, 1).sum().backward()
+    assert called[0] == 0 and called.count("after") == 2 and 1 in called
+    called.clear()
+    torch.autograd.grad(Asks.apply(x, 0).sum(), x)
+    assert called == [0, "after"]
+    called.clear()
+    handle = x.register_hook(lambda grad: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Asks.apply(x, 0).sum().backward()
+    handle.remove()
+    x.sum().backward()
+    assert called == []  # a pass that failed leaves none behind
+
+
+def test_what_custom_functions_and_hooks_may_not_be(torch):
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+        vjp = backward
+
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="both 'backward' and 'vjp'"):
+        Both.apply(x)
+    with pytest.raises(RuntimeError, match="Legacy autograd function"):
+        Both()(x)
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
+    with pytest.raises(RuntimeError, match="should return None"):
+        x.sum().backward()
+    with pytest.raises(AttributeError, match="_saved_self' is unsupported"):
+        (x * x).grad_fn._saved_self  # noqa: B018
+    assert not hasattr((x * x).grad_fn, "_raw_saved_other")

@@ -200,6 +200,13 @@ def test_lists_of_tensors():
     assert [t.item() for t in torch._foreach_max(c)] == [2, 3]
     by = torch._foreach_addcmul(c, c, c, torch.tensor([1.0, 10.0], device=a[0].device))
     assert [t.tolist() for t in by] == [[2, 6], [93]]
+    assert torch.foreach.mul_(c, c) is c and c[1].item() == 9
+    assert torch.foreach.clone(c)[0].data_ptr() != c[0].data_ptr()
+    for wrong in (c[0], (t for t in c), [c[0], 1]):
+        with pytest.raises(TypeError):
+            torch.foreach.abs(wrong)
+    with pytest.raises(RuntimeError, match="same number of elements as scalar list"):
+        torch.foreach.add(c, [1.0])
     flat = torch._utils._flatten_dense_tensors(a)
     parts = torch._utils._unflatten_dense_tensors(flat, a)
     assert flat.shape == (5,) and all(map(torch.equal, parts, a))

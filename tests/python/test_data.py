@@ -417,3 +417,32 @@ def test_mappings_keep_their_class(torch):
     np = pytest.importorskip("numpy")
     words = np.array("word")
     assert torch.utils.data.default_convert({"w": words})["w"] is words
+
+
+def test_stacked_datasets_are_asked_for_batches(torch):
+    from flambeau.utils.data import ChainDataset, Dataset, StackDataset
+
+    class Many(Dataset):
+        def __init__(self, short=0):
+            self.short = short
+
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, index):
+            raise AssertionError("one by one")
+
+        def __getitems__(self, indices):
+            return [10 * i for i in indices][: len(indices) - self.short]
+
+    letters = list("abcd")
+    assert StackDataset(Many(), letters).__getitems__([2, 0]) == [(20, "c"), (0, "a")]
+    assert StackDataset(x=Many(), y=letters).__getitems__([1]) == [{"x": 10, "y": "b"}]
+    batch = next(iter(torch.utils.data.DataLoader(StackDataset(Many(), letters), batch_size=2)))
+    assert batch[0].tolist() == [0, 10] and batch[1] == ["a", "b"]
+    with pytest.raises(ValueError, match="Expected 2, got 1"):
+        StackDataset(Many(short=1)).__getitems__([0, 1])
+    with pytest.raises(ValueError, match="Supported either"):
+        StackDataset(letters, x=letters)
+    with pytest.raises(AssertionError, match="only supports IterableDataset"):
+        list(ChainDataset([letters]))

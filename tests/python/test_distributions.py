@@ -170,3 +170,16 @@ def test_divergences_of_discrete_ones(torch, D):
     assert D.kl_divergence(nest, nest).item() == 0
     with pytest.raises(NotImplementedError, match="p type Normal and q type Categorical"):
         D.kl_divergence(D.Normal(0.0, 1.0), p)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("diagonal", [-3, -1, 0, 1, 2])
+def test_triangles_as_rows_and_back(torch, n, diagonal):
+    from flambeau.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
+
+    if not -n <= diagonal < n:
+        return
+    whole = torch.arange(1.0, 2 * n * n + 1).reshape(2, n, n)
+    row = tril_matrix_to_vec(whole, diagonal)
+    if row.shape[-1] or n == -diagonal:
+        assert torch.equal(vec_to_tril_matrix(row, diagonal), whole.tril(diagonal))

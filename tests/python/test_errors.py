@@ -117,3 +117,33 @@ def test_errors_name_the_module_by_its_path(torch, device):
     net.trunk = torch.nn.Sequential(layer)
     with pytest.raises(RuntimeError, match=r'parameter weight of "trunk\.0" \(Linear\)'):
         net(torch.ones(1, 2))
+
+
+def test_checks_raise_the_error_of_their_name(torch):
+    table = {
+        torch._check: RuntimeError,
+        torch._check_index: IndexError,
+        torch._check_value: ValueError,
+        torch._check_type: TypeError,
+        torch._check_not_implemented: NotImplementedError,
+    }
+    for check, error in table.items():
+        check(True)
+        with pytest.raises(error, match="Expected cond to be True"):
+            check(False)
+        with pytest.raises(error, match="of 3"):
+            check(False, lambda: f"of {3}")
+        with pytest.raises(TypeError, match="must be a bool"):
+            check(torch.tensor(True))
+    torch._check_tensor_all(torch.tensor([True, True]))
+    with pytest.raises(RuntimeError, match="Expected cond"):
+        torch._check_tensor_all(torch.tensor([True, False]))
+    for wrong in (True, torch.ones(2)):
+        with pytest.raises(TypeError, match="cond"):
+            torch._check_tensor_all(wrong)
+    with pytest.raises(RuntimeError, match="single nonzero value"):
+        torch._assert_async(torch.tensor(0.0))
+    for kind in (torch.finfo, torch.iinfo):
+        for wrong in ("float32", 3, torch.complex64 if kind is torch.iinfo else torch.int8):
+            with pytest.raises(TypeError):
+                kind(wrong)

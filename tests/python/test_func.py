@@ -125,3 +125,15 @@ def test_functional_call_ties_and_buffers(torch, func):
     func.functional_call(model, values, zero)
     assert values["count"].item() == 6
     assert model.count.item() == 2 and model.a.item() == 1
+
+
+def test_functional_call_with_what_is_no_tensor(torch):
+    call, module = torch.func.functional_call, torch.nn.Linear(2, 1)
+    weight, x = torch.ones(1, 2), torch.ones(1, 2)
+    module.scale = 0.5
+    assert call(module, {"weight": weight, "bias": None}, x).item() == 2
+    assert module.bias is not None
+    with pytest.raises(TypeError, match="attribute `scale`: 0.5 is not an instance"):
+        call(module, {"scale": weight}, x)
+    with pytest.raises(TypeError, match="3 is not an instance"):
+        call(module, {"weight": 3}, x)

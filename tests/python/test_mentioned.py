@@ -208,3 +208,9 @@ def test_classes_are_where_torch_keeps_them(torch):
     assert default_collate is torch.utils.data.default_collate
     assert torch.cuda._initialized == torch.cuda.is_initialized()
     assert type(pickle.loads(pickle.dumps(nn.ReLU()))) is nn.ReLU
+
+
+def test_methods_of_torchs_dispatcher_say_so_by_their_names(torch):
+    for name in ("_make_wrapper_subclass", "_lazy_clone", "_view_func"):
+        with pytest.raises(NotImplementedError, match=f"torch.Tensor.{name} is unsupported: "):
+            getattr(torch.Tensor, name)(torch.ones(2))

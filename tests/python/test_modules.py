@@ -228,3 +228,25 @@ def test_methods_are_named_after_module(torch):
     text = "<bound method Module.parameters of Linear(in_features=2, out_features=1, bias=True)>"
     assert repr(net.parameters) == text
     assert "Module.load_state_dict" in repr(torch.nn.Module.load_state_dict)
+
+
+def test_parameters_are_overwritten_where_asked(torch):
+    future = torch.__future__
+    module = torch.nn.Linear(2, 2)
+    weight = module.weight
+    module(torch.ones(1, 2)).sum().backward()
+    future.set_overwrite_module_params_on_conversion(True)
+    try:
+        assert future.get_overwrite_module_params_on_conversion()
+        module.double()
+    finally:
+        future.set_overwrite_module_params_on_conversion(False)
+    assert weight.dtype is torch.float32 and weight.grad.dtype is torch.float32
+    assert module.weight is not weight and module.weight.dtype is torch.float64
+    assert module.weight.grad.dtype is torch.float64 and module.weight.is_leaf
+    new = module.weight
+    module.float()
+    assert module.weight is new and new.dtype is torch.float32
+    assert not future.get_swap_module_params_on_conversion()
+    with pytest.raises(NotImplementedError, match="__future__.*unsupported"):
+        future.set_swap_module_params_on_conversion(True)

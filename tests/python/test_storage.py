@@ -123,3 +123,12 @@ def test_names_of_types():
     assert torch.typename(torch.nn.Parameter).endswith("nn.parameter.Parameter")
     assert torch.typename(torch.nn.Linear(1, 1)).endswith("linear.Linear")
     assert torch.typename(3) == "int" and torch.typename(len) == "len"
+
+
+def test_tensors_over_one_memory_show_one_storage():
+    x = torch.ones(4)
+    held = x.untyped_storage()
+    held.note = "kept"
+    assert x[1:].untyped_storage() is held is x.view(2, 2).storage().untyped()
+    assert x.clone().untyped_storage() is not held
+    assert x.untyped_storage().note == "kept"

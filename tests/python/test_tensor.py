@@ -258,3 +258,32 @@ def test_tensors_in_a_list_are_numbers(torch):
             torch.tensor(data)
     with pytest.raises(TypeError, match="a nested sequence deeper than the first"):
         torch.tensor([1.0, [2.0]])
+
+
+def test_from_buffers_with_every_wrong_count_and_offset(torch):
+    held = bytearray(8)
+    for count, offset, text in (
+        (0, 0, r"buffer length \(8\) and count \(0\)"),
+        (-1, 8, r"offset \(8 bytes\) must be"),
+        (-1, -1, r"offset \(-1 bytes\) must be"),
+        (-1, 3, r"buffer length \(5 bytes\) after offset \(3 bytes\) must be a multiple"),
+        (2, 4, r"requested buffer length \(2 \* 4 bytes\) after offset \(4 bytes\)"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            torch.frombuffer(held, dtype=torch.float32, count=count, offset=offset)
+    with pytest.raises(ValueError, match=r"buffer length \(0\)"):
+        torch.frombuffer(bytearray(), dtype=torch.float32)
+    with pytest.raises(ValueError, match="buffer protocol"):
+        torch.frombuffer([1, 2], dtype=torch.float32)
+    assert torch.frombuffer(held, dtype=torch.int16, count=2, offset=4).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16", "int64", "int8", "bool"])
+def test_lists_of_arrays_have_the_arrays_dtype(torch, kind):
+    rows = [np.ones(2, kind), np.zeros(2, kind)]
+    for given in (rows, tuple(rows), [rows, rows], [rows[0].sum(dtype=kind)] * 2):
+        made = torch.tensor(given)
+        assert made.dtype is getattr(torch, kind) and made.tolist() == np.array(given).tolist()
+    with pytest.raises(RuntimeError, match="can't alias NumPy scalars"):
+        torch.asarray(rows[0][0], copy=False)
+    assert torch.asarray(rows[0][0]).dtype is getattr(torch, kind)

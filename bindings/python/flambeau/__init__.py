@@ -4,20 +4,20 @@ Functions, types and Tensor come from `_torch`; packages (`nn`, `optim`, `utils`
 first use, so that the import stays short. Nothing below imports this file."""
 
 from . import _methods, _torch
-from ._functions import _assert, _check
+from ._functions import CHECKS as _checks
 from ._on_demand import by_name as _by_name
 from ._on_demand import loader as _loader
 from ._torch import _sample_dirichlet, _standard_gamma
 from .version import __version__
 
 globals().update({name: v for name, v in vars(_torch).items() if not name.startswith("_")})
+globals().update(_checks)
 
 _PACKAGES = (
-    "_C _dynamo _higher_order_ops _utils accelerator amp ao as_torch autograd backends compiler "
-    "cpu cuda distributed distributions fft func functional fx hub jit library linalg masked "
-    "multiprocessing nn onnx ops optim overrides profiler quasirandom random safetensors "
-    "serialization special "
-    "storage testing types utils version"
+    "_C __future__ _dynamo _higher_order_ops _utils accelerator amp ao as_torch autograd backends "
+    "compiler cpu cuda distributed distributions fft foreach func functional fx hub jit library "
+    "linalg masked multiprocessing nn onnx ops optim overrides profiler quasirandom random "
+    "safetensors serialization special storage testing types utils version"
 )
 _LAZY = {
     **_torch._LAZY,
@@ -44,10 +44,10 @@ _torch._SPACES.append(globals())
 
 def __getattr__(name):
     if name.startswith("_foreach_"):
-        from . import _foreach
+        from . import foreach
 
-        if hasattr(_foreach, name):
-            return getattr(_foreach, name)
+        if name[9:] in foreach.__all__:
+            return getattr(foreach, name[9:])
     return _load(name)
 
 

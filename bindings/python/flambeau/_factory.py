@@ -5,6 +5,7 @@ from array import array
 
 from ._call import _NULL, _blocking, _fast, _number, ffi, made_in, wrap
 from ._callbacks import DROP, keep
+from ._deprecated import warn_once
 from ._gen import api, ops
 from ._tensor import Tensor
 from ._types import BY_NUMPY, NAMES, device_code, dtype_of
@@ -65,8 +66,14 @@ def _flatten(data, shape, dim, flat):
             )
         flat.append(data)
         return
-    if isinstance(data, Tensor) or type(data).__module__ == "numpy":
+    if isinstance(data, Tensor):
         data = data.tolist()
+    elif type(data).__module__ == "numpy" and data.ndim:
+        warn_once(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow; convert the list "
+            "to a single numpy.ndarray with numpy.array() first."
+        )
+        data = list(data)  # each with its dtype
     if not _is_sequence(data):
         raise TypeError(
             f"expected sequence of length {shape[dim]} at dim {dim} (got a {type(data).__name__})"
@@ -271,8 +278,12 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     """`obj` as a tensor: over its memory where it can be (`copy=None`), always (False, else an
     error), or never (True). A buffer without a dtype of its own is read as `dtype`."""
     if isinstance(obj, Tensor) or _has_array(obj):
+        if copy is False and "generic" in (kind.__name__ for kind in type(obj).__mro__):
+            raise RuntimeError(
+                "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray."
+            )
         made = obj if isinstance(obj, Tensor) else from_numpy(_numpy_array(obj))
-    elif isinstance(obj, (bytes, bytearray, memoryview)):
+    elif isinstance(obj, (bytes, bytearray, memoryview)) and len(obj):
         made = frombuffer(obj, dtype=dtype or NAMES["uint8"])
     else:
         if copy is False:
@@ -294,14 +305,34 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A 1-d tensor over an object with the buffer protocol."""
-    view = memoryview(buffer).cast("B")
-    size = dtype.itemsize
-    room = (len(view) - offset) // size
+    try:
+        view = memoryview(buffer).cast("B")
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    length, size = len(view), dtype.itemsize
+    room, rest = divmod(length - offset, size)
     n = room if count < 0 else count
-    if n > room or offset < 0:
+    if not length or not count:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
         raise ValueError(
-            f"buffer of {len(view)} bytes is too small for {count} elements of {dtype} from byte "
-            f"{offset}"
+            f"offset ({offset} bytes) must be non-negative and less than the buffer length "
+            f"({length} bytes)"
+        )
+    if count < 0 and rest:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({size})"
+        )
+    if n > room:
+        raise ValueError(
+            f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not "
+            f"be greater than actual buffer length ({length} bytes)"
+        )
+    if view.readonly:
+        warn_once(
+            "The given buffer is not writable; writing to the tensor would be undefined behavior. "
+            "Copy the buffer first."
         )
     cell = ffi.from_buffer(buffer)
     made = from_memory(int(ffi.cast("intptr_t", cell)) + offset, (n,), (1,), dtype, cell)

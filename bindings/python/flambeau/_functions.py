@@ -1,5 +1,6 @@
 """Functions of the top-level module that are Python's own: questions about values, and defaults."""
 
+import functools
 import importlib
 
 from ._call import _number
@@ -169,10 +170,40 @@ def _assert(condition, message):
     assert condition, message
 
 
-def _check(cond, message=None):
-    """Raises RuntimeError where the condition does not hold; `message` may be a function."""
+def _assert_async(condition, message="Expected Tensor with single nonzero value, but got zero"):
+    """Raises where a tensor of one element is zero. Waits for the device."""
+    if not bool(condition):
+        raise RuntimeError(message)
+
+
+def _check_with(error_type, cond, message=None):
+    """Raises an error of this type where the condition does not hold; `message` may be a
+    function."""
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if not cond:
         text = "Expected cond to be True, but got False." if message is None else message
-        raise RuntimeError(text() if callable(text) else text)
+        raise error_type(str(text() if callable(text) else text))
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    """`_check_with` of all elements of a bool tensor."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if str(cond.dtype) != "torch.bool":
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error_type, cond.all().item(), message)
+
+
+CHECKS = {
+    "_assert": _assert,
+    "_assert_async": _assert_async,
+    "_check_with": _check_with,
+    "_check_tensor_all_with": _check_tensor_all_with,
+    "_check": functools.partial(_check_with, RuntimeError),
+    "_check_index": functools.partial(_check_with, IndexError),
+    "_check_value": functools.partial(_check_with, ValueError),
+    "_check_type": functools.partial(_check_with, TypeError),
+    "_check_not_implemented": functools.partial(_check_with, NotImplementedError),
+    "_check_tensor_all": functools.partial(_check_tensor_all_with, RuntimeError),
+}

@@ -3,6 +3,7 @@ each is, and the function that it is there."""
 
 import importlib
 
+from . import _refused
 from ._on_demand import by_name
 from ._tensor import Tensor, disabled_torch_function
 
@@ -17,7 +18,7 @@ _LAZY = {
     "_exchange": "__copy__=shallow_copy __deepcopy__=deep_copy __reduce_ex__=reduced "
     "numpy=to_numpy tolist=to_list",
     "_identity": "_base",
-    "_storage": "storage=TypedStorage untyped_storage=UntypedStorage",
+    "_storage": "storage=TypedStorage untyped_storage=storage_of",
     "_unique": "unique unique_consecutive",
     "autograd.graph": "grad_fn=node_of register_hook register_post_accumulate_grad_hook",
     "multiprocessing.shared": "is_shared share_memory_",
@@ -56,6 +57,12 @@ def _init_subclass(cls, **named):
 for _entry, _module in by_name(_LAZY).items():
     _shown, _, _name = _entry.partition("=")
     setattr(Tensor, _shown, _method(_shown, _module, _name or _shown))
+for _name, _why in (
+    ("_make_wrapper_subclass", "a tensor holds memory; subclass with __torch_function__"),
+    ("_lazy_clone", "a copy is made at once; use clone()"),
+    ("_view_func", "a view is made anew by calling what made it"),
+):
+    setattr(Tensor, _name, staticmethod(_refused.function("torch.Tensor", _name, _why)))
 for _shown in ("_base", "grad_fn", "imag", "real"):
     setattr(Tensor, _shown, property(getattr(Tensor, _shown)))
 Tensor.__torch_function__ = classmethod(_torch_function)

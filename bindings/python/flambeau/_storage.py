@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import weakref
 
 from ._call import _fast, ffi
 from ._deprecated.tensor_types import DTYPE_NAMES
@@ -25,7 +26,7 @@ def _holder(value, dtype, device):
 class UntypedStorage:
     """The bytes behind a tensor; of a number, so many new ones, or of a sequence, those."""
 
-    __slots__ = ("_tensor", "filename", "__weakref__")
+    __slots__ = ("_tensor", "filename", "__dict__", "__weakref__")
     is_sparse = is_sparse_csr = is_hpu = False
 
     def __init__(self, tensor=0, *, device=None):
@@ -148,6 +149,21 @@ class UntypedStorage:
         return hash(self.data_ptr())
 
 
+_known = weakref.WeakValueDictionary()  # by address
+
+
+def storage_of(tensor):
+    """`tensor.untyped_storage()`: one object for all tensors over the memory, while it lives."""
+    made = UntypedStorage(tensor)
+    address = made.data_ptr()
+    found = _known.get(address)
+    if found is not None and found.data_ptr() == address:
+        return found
+    if address:
+        _known[address] = made
+    return made
+
+
 class TypedStorage(UntypedStorage):
     """The elements behind a tensor."""
 
@@ -179,7 +195,9 @@ class TypedStorage(UntypedStorage):
         return name if dtype is None else super().type(dtype)
 
     def untyped(self):
-        return UntypedStorage(self._tensor)
+        return storage_of(self._tensor)
+
+    _untyped_storage = property(untyped)
 
 
 def _of_tensor(name, to_self):
@@ -207,10 +225,10 @@ UntypedStorage.__copy__ = UntypedStorage.clone
 class _StorageType(type):
     """Metaclass: calling makes a TypedStorage of the dtype; isinstance compares it."""
 
-    def __call__(cls, *data, wrap_storage=None):
+    def __call__(cls, *data, **named):
         if len(data) > 1:
             raise TypeError(f"{cls.__name__}() takes one number, sequence or storage")
-        return TypedStorage(*data, wrap_storage=wrap_storage, dtype=cls.dtype)
+        return TypedStorage(*data, **named, dtype=cls.dtype)
 
     def __instancecheck__(cls, value):
         return isinstance(value, TypedStorage) and value.dtype is cls.dtype

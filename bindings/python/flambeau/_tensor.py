@@ -3,6 +3,8 @@
 Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds
 attributes."""
 
+from _thread import get_ident
+
 from . import _call, _deprecated, _printing
 from ._call import _NULL, _blocking, _fast, _new, _raise, ffi
 from ._gen import api, ops
@@ -29,6 +31,27 @@ _c_dim, _c_sizes, _c_dtype, _c_device = (
 )
 _unpack = ffi.unpack
 _size = tuple.__new__  # of C's integers, which need no look
+
+
+AT_END = []  # (thread, backward pass, function) that `queue_callback` was given
+
+
+def run_at_end(failed):
+    """After a backward pass of this thread: calls what it was asked to, unless it failed."""
+    here, around = get_ident(), api.backward_pass()
+    while mine := [e for e in AT_END if e[0] == here and e[1] > around]:
+        for entry in mine:
+            AT_END.remove(entry)
+            if not failed:
+                entry[2]()
+
+
+def warn_of_cycle():
+    """Says once that gradients with a graph keep their leaves."""
+    _deprecated.warn_once(
+        "Using backward() with create_graph=True lets a leaf and its gradient keep each other, "
+        "until the gradient is set to None. Prefer torch.autograd.grad, which has no such cycle."
+    )
 
 
 class _TensorMeta(type):
@@ -241,7 +264,14 @@ class Tensor(metaclass=_TensorMeta):
         keep = create_graph if retain_graph is None else retain_graph
         wanted = [inputs] if isinstance(inputs, Tensor) else inputs
         only, m = (_NULL, 0) if wanted is None else ([t._h for t in wanted], len(wanted))
-        if _blocking.flam_autograd_backward([self._h], 1, grads, n, keep, create_graph, only, m):
+        if create_graph:
+            warn_of_cycle()
+        failed = _blocking.flam_autograd_backward(
+            [self._h], 1, grads, n, keep, create_graph, only, m
+        )
+        if AT_END:
+            run_at_end(failed)
+        if failed:
             _raise()
 
     def retain_grad(self):

@@ -341,11 +341,20 @@ _FLOATS = {  # bits, eps, smallest normal, max, smallest subnormal, decimal digi
 }
 
 
+def _checked(name, type):
+    if not isinstance(type, dtype):
+        raise TypeError(
+            f"{name}(): argument 'type' (position 1) must be torch.dtype, not "
+            f"{type.__class__.__name__}"
+        )
+    return type
+
+
 class finfo:
     """Numerical limits of a floating dtype."""
 
     def __init__(self, type=float32):
-        type = type.to_real()  # of a complex dtype, its parts' limits
+        type = _checked("finfo", type).to_real()  # of a complex dtype, its parts' limits
         if type not in _FLOATS:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
@@ -368,7 +377,7 @@ class iinfo:
     """Numerical limits of an integer dtype."""
 
     def __init__(self, type):
-        if type.is_floating_point or type._name == "bool":
+        if _checked("iinfo", type).is_floating_point or type.is_complex or type._name == "bool":
             raise TypeError(
                 f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'"
             )

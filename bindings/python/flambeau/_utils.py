@@ -4,6 +4,11 @@ from ._gen import ops
 from ._types import device as device_type
 
 
+def _element_size(dtype):
+    """Bytes of an element."""
+    return dtype.itemsize
+
+
 def _flatten_dense_tensors(tensors):
     """All elements of the tensors in one row."""
     return ops.TORCH["cat"]([t.contiguous().view(-1) for t in tensors])

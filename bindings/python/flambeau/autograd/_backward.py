@@ -3,6 +3,7 @@
 from .._call import _NULL, _blocking, _raise, _tensors
 from .._deprecated import warn
 from .._gen import api, ops
+from .._tensor import AT_END, run_at_end, warn_of_cycle
 
 
 def _listed(tensors):
@@ -27,7 +28,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     only = None if inputs is None else _listed(inputs)
     if only == []:
         raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-    if _blocking.flam_autograd_backward(
+    if create_graph:
+        warn_of_cycle()
+    failed = _blocking.flam_autograd_backward(
         [t._h for t in tensors],
         len(tensors),
         grads,
@@ -36,7 +39,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         create_graph,
         _NULL if only is None else [t._h for t in only],
         0 if only is None else len(only),
-    ):
+    )
+    if AT_END:
+        run_at_end(failed)
+    if failed:
         _raise()
 
 
@@ -76,6 +82,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         create_graph,
         bool(allow_unused) or materialize_grads,
     )
+    if AT_END:
+        run_at_end(not h)
     if not h:
         _raise()
     found = _tensors(h)

@@ -9,6 +9,7 @@ import weakref
 
 from .._call import _NULL, _fast, _raise, _tensors, ffi
 from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
+from .._deprecated import warn
 from .._gen import api
 from .._tensor import Tensor, disabled_torch_function
 from .grad_mode import is_grad_enabled, no_grad
@@ -42,6 +43,11 @@ class FunctionCtx:
                 "you need to access saved tensors after calling backward."
             )
         return tuple(None if s is None else _same_object(*s) for s in self._saved)
+
+    @property
+    def saved_variables(self):
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", kind=DeprecationWarning)
+        return self.saved_tensors
 
     def mark_dirty(self, *tensors):
         """Says which operands forward wrote in place."""
@@ -83,7 +89,7 @@ def _backward(user, grads, n_grads, out_grads, n_out_grads):
     ctx.needs_input_grad = tuple(
         slot is not None and bool(_fast.flam_function_wanted(slot)) for slot in ctx._slots
     )
-    found = cls.backward(ctx, *given)
+    found = getattr(cls, ctx._formula)(ctx, *given)
     found = found if isinstance(found, tuple) else (found,)
     if len(found) < len(ctx._slots) or any(g is not None for g in found[len(ctx._slots) :]):
         raise RuntimeError(
@@ -138,6 +144,14 @@ class Function(FunctionCtx):
             "autograd.Function to use it with backward mode AD."
         )
 
+    vjp = backward
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated: use "
+            f"{type(self).__name__}.apply, and static methods"
+        )
+
     @classmethod
     def apply(cls, *args, **kwargs):
         """Runs the forward and records its gradient."""
@@ -184,12 +198,19 @@ def _context_class(cls):
     found = vars(cls).get("_backward_cls")
     if found is None:
         name = cls.__name__ + "Backward"
+        own = cls.backward is not Function.backward
+        if own and cls.vjp is not Function.vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
         table = ffi.new(_TABLE)
         table.struct_size, table.drop = ffi.sizeof("flam_function"), DROP
         table.backward, table.release_saved = _backward, _fast.flam_py_function_release_saved
         text = table.name = ffi.new("char[]", name.encode())
         found = type(name, (FunctionCtx,), {"_table": table, "_text": text})
         found._cls, cls._backward_cls = cls, found
+        found._formula = "backward" if own else "vjp"
     return found
 
 

@@ -71,6 +71,11 @@ class Node:
 
     def __getattr__(self, name):
         context = Node._context.__get__(self) if name[:2] != "__" else None
+        if context is None and name.startswith(("_saved_", "_raw_saved_")):
+            raise AttributeError(
+                f"'{type(self).__name__}.{name}' is unsupported: saved_tensors_hooks see what an "
+                "operation saved"
+            )
         if context is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return getattr(context, name)
@@ -154,7 +159,8 @@ def _run(user, grad, out_grad):
     hook = value_of(user)
     seen = borrowed(grad)
     if hook.tensor is not None:
-        hook.function(seen if hook.tensor() is None else hook.tensor())
+        if hook.function(seen if hook.tensor() is None else hook.tensor()) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return
     found = hook.function(seen)
     if found is not None:

@@ -1,7 +1,19 @@
 """`Variable`: torch's wrapper of tensors before 0.4; today every tensor is one."""
 
+from _thread import get_ident
+
 from .._deprecated import warn
-from .._tensor import Tensor
+from .._gen import api
+from .._tensor import AT_END, Tensor
+
+
+class _Engine:
+    """What programs ask of torch's engine: a call at the end of the backward pass that runs."""
+
+    @staticmethod
+    def queue_callback(callback):
+        """Calls `callback()` when this thread's backward pass is over, unless it fails."""
+        AT_END.append((get_ident(), api.backward_pass() or 1, callback))
 
 
 class _VariableMeta(type):
@@ -22,3 +34,5 @@ class _VariableMeta(type):
 
 class Variable(metaclass=_VariableMeta):
     """A tensor over `data`'s memory, apart from its graph, that requires a gradient where asked."""
+
+    _execution_engine = _Engine

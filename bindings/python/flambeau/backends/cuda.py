@@ -14,6 +14,7 @@ def is_built():
 
 class _Matmul:
     allow_tf32 = False
+    fp32_precision = "none"
     allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
 
 

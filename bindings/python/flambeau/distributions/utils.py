@@ -50,7 +50,7 @@ def vec_to_tril_matrix(vec, diag=0):
     # n rows have sum(min(i + 1 + diag, n)) of them.
     n = next(
         n
-        for n in range(max(1, 1 - diag), count + abs(diag) + 2)
+        for n in range(max(1, diag + 1, -diag), count + abs(diag) + 2)
         if sum(min(max(i + 1 + diag, 0), n) for i in range(n)) >= count
     )
     mask = _triangle(n, diag, vec)

@@ -3,6 +3,7 @@
 import contextlib
 
 from .._tensor import Tensor
+from ..nn.parameter import Parameter
 
 
 def _given(dicts):
@@ -72,7 +73,7 @@ def _replaced(module, values):
     before = []
     try:
         for path, value in values.items():
-            if not isinstance(value, Tensor):
+            if not isinstance(value, Tensor) and value is not None:
                 raise TypeError(f"{value} is not an instance of torch.Tensor")
             owner, _, name = path.rpartition(".")
             holder = module.get_submodule(owner)
@@ -82,7 +83,12 @@ def _replaced(module, values):
                     group[name] = value
                     break
             else:  # any other name is an attribute for as long as the call takes
-                own = holder.__dict__
+                found = getattr(holder, name, None)
+                if found is not None and not isinstance(found, Tensor):
+                    raise TypeError(
+                        f"attribute `{name}`: {found} is not an instance of torch.Tensor"
+                    )
+                own = holder._parameters if isinstance(value, Parameter) else holder.__dict__
                 before.append((own, name, own.get(name, _ABSENT), path))
                 own[name] = value
         yield

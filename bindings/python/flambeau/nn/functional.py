@@ -2,6 +2,7 @@
 
 from .. import _deprecated
 from .._gen import ops as _ops
+from .._on_demand import loader as _loader
 from .._on_demand import shown as _shown
 from . import _attention, _linear_cross_entropy, _lookup, _losses, _pooling, _resampling
 
@@ -104,8 +105,7 @@ def triplet_margin_with_distance_loss(
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
 
 
-def __getattr__(name):
-    raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}' in flambeau")
+__getattr__ = _loader(globals(), {}, "grad", "torch.nn.functional")
 
 
 globals().update(

@@ -3,10 +3,11 @@ dtype.
 
 Every walk visits a shared parameter or module once, under the first name it is met by."""
 
+from ... import __future__ as future
 from ..._torch import empty_like, no_grad
 from ..._types import device as device_type
 from ..._types import dtype as dtype_type
-from ..parameter import is_lazy
+from ..parameter import Parameter, is_lazy
 
 
 def _parameters_of(module):
@@ -170,9 +171,9 @@ class WalkMixin:
         for child in self.children() if recurse else ():
             child._apply(fn)
         with no_grad():
-            for parameter in self._parameters.values():
+            for name, parameter in self._parameters.items():
                 if parameter is not None:
-                    _move_parameter(parameter, fn)
+                    self._parameters[name] = _moved_parameter(parameter, fn)
             for name, buffer in self._buffers.items():
                 if buffer is not None:
                     moved = fn(buffer)
@@ -233,14 +234,17 @@ class WalkMixin:
         compile(self, *args, **kwargs)
 
 
-def _move_parameter(parameter, fn):
+def _moved_parameter(parameter, fn):
     grad = parameter.grad
     moved = fn(parameter)
-    if moved is not parameter:
+    if moved is not parameter and future.get_overwrite_module_params_on_conversion():
+        parameter = Parameter(moved, parameter.requires_grad)
+    elif moved is not parameter:
         parameter.grad = None
         parameter.data = moved
     if grad is not None:
         parameter.grad = fn(grad)
+    return parameter
 
 
 def _parse_to(*args, non_blocking=False, device=None, dtype=None, memory_format=None, copy=False):

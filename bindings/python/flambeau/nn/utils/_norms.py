@@ -1,5 +1,7 @@
 """The lengths that weight norm keeps, and the steps of a power iteration."""
 
+from ..parameter import is_lazy
+
 
 def norm_except_dim(v, pow=2, dim=0):
     """Norms over all dimensions but `dim`, of size 1 there; over all of them for -1."""
@@ -37,6 +39,11 @@ def removed(module, kind, name, what):
 
 
 def check_only(module, kind, name, what):
-    """Refuses a second hook of a kind for one parameter."""
+    """Refuses a second hook of a kind for one parameter, and a parameter without a shape."""
+    if is_lazy(getattr(module, name)):
+        raise ValueError(
+            "The module passed to `" + what + "` can't have uninitialized parameters. Make sure to "
+            "run the dummy forward before applying " + what
+        )
     if any(isinstance(h, kind) and h.name == name for h in module._forward_pre_hooks.values()):
         raise RuntimeError(f"Cannot register two {what} hooks on the same parameter {name}")

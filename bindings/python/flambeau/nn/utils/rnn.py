@@ -14,7 +14,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     counts."""
     if not hasattr(lengths, "dim"):
         lengths = _tensor([int(v) for v in lengths])
-    if lengths.device.type != "cpu":
+    if not len(lengths) or input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
+    if lengths.device.type != "cpu" or lengths.dim() != 1:
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, but got "
             f"{lengths.dim()}D {lengths.device} {lengths.dtype} tensor"
@@ -26,8 +28,6 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         lengths = lengths[_tensor(order)]
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     counts = [int(v) for v in lengths.tolist()]
-    if not counts or input.numel() == 0:
-        raise RuntimeError("Cannot pack empty tensors.")
     if len(counts) != input.shape[0 if batch_first else 1]:
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
@@ -92,6 +92,10 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     """Sequences [length, ...] padded to the longest and stacked."""
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be 'left' or 'right', got {padding_side}")
+    if not hasattr(sequences, "__iter__"):
+        raise RuntimeError(
+            f"Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     sequences = list(sequences)
     if not sequences:
         raise RuntimeError("pad_sequence: received an empty list of sequences")

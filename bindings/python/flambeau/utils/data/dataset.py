@@ -45,14 +45,20 @@ class TensorDataset(Dataset):
         return self.tensors[0].size(0)
 
 
+def _several(dataset, indices):
+    if callable(getattr(dataset, "__getitems__", None)):
+        return dataset.__getitems__(indices)
+    return [dataset[i] for i in indices]
+
+
 class StackDataset(Dataset):
     """Samples of several datasets side by side, as tuples or dictionaries."""
 
     def __init__(self, *args, **kwargs):
-        if bool(args) == bool(kwargs):
-            raise ValueError(
-                "At least one dataset should be passed, all by position or all by keyword"
-            )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        if args and kwargs:
+            raise ValueError("Supported either tuple-like datasets or dict-like ones, not both")
         self.datasets = args or kwargs
         sizes = {len(d) for d in (args or kwargs.values())}
         if len(sizes) > 1:
@@ -63,6 +69,20 @@ class StackDataset(Dataset):
         if isinstance(self.datasets, dict):
             return {k: d[index] for k, d in self.datasets.items()}
         return tuple(d[index] for d in self.datasets)
+
+    def __getitems__(self, indices):
+        """Several samples at once, as the loader asks for them."""
+        named = isinstance(self.datasets, dict)
+        columns = [
+            _several(d, indices) for d in (self.datasets.values() if named else self.datasets)
+        ]
+        for column in columns:
+            if len(column) != len(indices):
+                raise ValueError(
+                    "Nested dataset's output size mismatch. "
+                    f"Expected {len(indices)}, got {len(column)}"
+                )
+        return [dict(zip(self.datasets, row)) if named else row for row in zip(*columns)]
 
     def __len__(self):
         return self._length
@@ -99,7 +119,10 @@ class ChainDataset(IterableDataset):
         self.datasets = datasets
 
     def __iter__(self):
-        return itertools.chain.from_iterable(self.datasets)
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from dataset
 
     def __len__(self):
         return sum(map(len, self.datasets))
@@ -118,10 +141,7 @@ class Subset(Dataset):
 
     def __getitems__(self, indices):
         """Several samples at once, as the loader asks for them."""
-        chosen = [self.indices[i] for i in indices]
-        if callable(getattr(self.dataset, "__getitems__", None)):
-            return self.dataset.__getitems__(chosen)
-        return [self.dataset[i] for i in chosen]
+        return _several(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self):
         return len(self.indices)
