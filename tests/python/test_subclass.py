@@ -28,6 +28,8 @@ for y in (x + 1, 1 - x, torch.ones(2) * x, -x, x.sum(), torch.add(x, 1), F.relu(
 assert x.grad.tolist() == [2, 2] and type(x.grad) is Marked and type(x.tolist()) is list
 assert type(Marked([1, 2])) is Marked and Marked(2, 3).shape == (2, 3)
 assert type(torch.Tensor._make_subclass(Marked, torch.ones(1))) is Marked
+for name in torch.functional.__all__:
+    assert getattr(torch.functional, name) == getattr(torch, name), name
 assert type(torch.ones(2) + 1) is torch.Tensor
 
 seen = []

@@ -11,17 +11,17 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
               scale_grad_by_freq=False, sparse=False):  # fmt: skip
     """`weight[input]`; rows longer than `max_norm` are scaled down first, in place."""
     _no_sparse("embedding", sparse, weight)
-    if max_norm is not None:
-        with no_grad():
-            _ops._embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
-    if scale_grad_by_freq:
-        weight = _by_frequency(weight, input)
+    weight = _prepared(weight, input, max_norm, norm_type, scale_grad_by_freq)
     return _embedding(input, weight, padding_idx)
 
 
-def _by_frequency(weight, input):
-    """The table, its gradient divided by how often each row is looked up."""
-    if not (weight.requires_grad and is_grad_enabled()):
+def _prepared(weight, input, max_norm, norm_type, scale_grad_by_freq):
+    """The table with rows of at most `max_norm`, and its gradient divided by how often each row is
+    looked up where that is asked for."""
+    if max_norm is not None:
+        with no_grad():
+            _ops._embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
+    if not (scale_grad_by_freq and weight.requires_grad and is_grad_enabled()):
         return weight
     flat = input.reshape(-1)
     counts = _ops._zeros(weight.shape[0], device=weight.device)
@@ -54,11 +54,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         raise RuntimeError(
             "embedding_bag: scaling gradients by frequency is not supported for mode max"
         )
-    if max_norm is not None:
-        with no_grad():
-            _ops._embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
-    if scale_grad_by_freq:
-        weight = _by_frequency(weight, input)
+    weight = _prepared(weight, input, max_norm, norm_type, scale_grad_by_freq)
     return api.embedding_bag(
         input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx
     )

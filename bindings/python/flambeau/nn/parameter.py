@@ -40,6 +40,11 @@ class Parameter(Tensor):
         return _rebuild, (type(self), self.detach(), self.requires_grad), self.__dict__ or None
 
 
+def room(shape, wanted=True, **kind):
+    """A parameter of this shape whose values are not set; None where none is wanted."""
+    return Parameter(empty(shape, **kind)) if wanted else None
+
+
 def _rebuild(kind, data, requires_grad):
     return Parameter.__new__(kind, data, requires_grad)
 

@@ -60,9 +60,9 @@ class MultiplicativeLR(_PerGroup):
 
 
 class _Form(LRScheduler):
-    """A formula of the library, with the values that it takes."""
+    """A formula of the library, with the attributes that are its values."""
 
-    _form = None
+    _form, _takes = None, ()
 
     def get_lr(self):
         self._warn_outside_step()
@@ -82,20 +82,17 @@ class _Form(LRScheduler):
         ]
 
     def _values(self):
-        raise NotImplementedError
+        return [getattr(self, name) for name in self._takes]
 
 
 class StepLR(_Form):
     """Multiplies by `gamma` every `step_size` epochs."""
 
-    _form = "step"
+    _form, _takes = "step", ("step_size", "gamma")
 
     def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
-
-    def _values(self):
-        return self.step_size, self.gamma
 
 
 class MultiStepLR(_Form):
@@ -114,7 +111,7 @@ class MultiStepLR(_Form):
 class ConstantLR(_Form):
     """Scaled by `factor` until epoch `total_iters`."""
 
-    _form = "constant"
+    _form, _takes = "constant", ("factor", "total_iters")
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
         if factor > 1.0 or factor < 0:
@@ -122,14 +119,11 @@ class ConstantLR(_Form):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _values(self):
-        return self.factor, self.total_iters
-
 
 class LinearLR(_Form):
     """From `start_factor` to `end_factor` of the initial rate over `total_iters` epochs."""
 
-    _form = "linear"
+    _form, _takes = "linear", ("start_factor", "end_factor", "total_iters")
 
     def __init__(
         self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1
@@ -144,41 +138,32 @@ class LinearLR(_Form):
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _values(self):
-        return self.start_factor, self.end_factor, self.total_iters
-
 
 class ExponentialLR(_Form):
     """Multiplies by `gamma` every epoch."""
 
-    _form = "exponential"
+    _form, _takes = "exponential", ("gamma",)
 
     def __init__(self, optimizer, gamma, last_epoch=-1):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _values(self):
-        return (self.gamma,)
-
 
 class PolynomialLR(_Form):
     """Falls to 0 in `total_iters` epochs by a power of what is left of them."""
 
-    _form = "polynomial"
+    _form, _takes = "polynomial", ("total_iters", "power")
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
-
-    def _values(self):
-        return self.total_iters, self.power
 
 
 class CosineAnnealingLR(_Form):
     """Half a cosine from the initial rate to `eta_min` in `T_max` epochs. Source: Loshchilov and
     Hutter, 2016, arXiv 1608.03983."""
 
-    _form = "cosine"
+    _form, _takes = "cosine", ("T_max", "eta_min")
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max, self.eta_min = T_max, eta_min
@@ -190,9 +175,6 @@ class CosineAnnealingLR(_Form):
         if any(map(math.isnan, rates[len(self.base_lrs) :])):
             raise ValueError("a group that was added later has no initial lr to go up to again")
         return rates
-
-    def _values(self):
-        return self.T_max, self.eta_min
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):

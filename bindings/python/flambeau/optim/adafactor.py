@@ -4,8 +4,8 @@ it."""
 
 from math import nan
 
-from .._tensor import Tensor
 from ._rule import RuleOptimizer, arguments
+from .optimizer import check_single
 
 
 class Adafactor(RuleOptimizer):
@@ -21,8 +21,7 @@ class Adafactor(RuleOptimizer):
     @staticmethod
     def _check(options):
         lr, eps = options["lr"], options["eps"]
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_single(lr)
         for text, value, bound, sign in (
             ("Learning rate should be >= 0", lr, 0.0, 1),
             ("beta2_decay should be <= 0", options["beta2_decay"], 0.0, -1),

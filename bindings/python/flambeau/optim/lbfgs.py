@@ -4,8 +4,7 @@ calling the closure back. Source: Liu and Nocedal, 1989, Math. Programming 45.
 State is global and kept, as in PyTorch, under the first parameter; it goes to the library before
 a step where a program has replaced it, and comes back after each."""
 
-from .._call import ffi
-from .._callbacks import DROP, guarded, keep, value_of
+from .._callbacks import guarded, table, value_of
 from .._gen import api
 from .._tensor import Tensor
 from .._torch import float64, tensor
@@ -48,10 +47,7 @@ class LBFGS(Optimizer):
             run.loss()
             return run.first
         library = self._library(group)
-        table = ffi.new("flam_closure *")
-        table.struct_size = ffi.sizeof("flam_closure")
-        table.user, table.call, table.drop = keep(run), _call, DROP
-        api.optimizer_step_closure(library, table)
+        api.optimizer_step_closure(library, table("flam_closure", run, call=_call))
         self._pull(library, group["params"][0])
         return run.first
 

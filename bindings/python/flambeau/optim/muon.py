@@ -2,8 +2,8 @@
 Jordan et al., 2024, https://kellerjordan.github.io/posts/muon; the learning rates' adjustments: Liu
 et al., arXiv 2502.16982."""
 
-from .._tensor import Tensor
 from ._rule import RuleOptimizer, arguments
+from .optimizer import check_single
 
 _ADJUSTMENTS = ("original", "match_rms_adamw", "spectral_unclamped")  # flam_muon_adjustment, from 1
 
@@ -30,8 +30,7 @@ class Muon(RuleOptimizer):
     @staticmethod
     def _check(options):
         lr, adjust = options["lr"], options["adjust_lr_fn"]
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_single(lr)
         for name, value in (
             ("Learning rate", lr),
             ("momentum", options["momentum"]),

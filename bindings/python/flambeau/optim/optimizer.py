@@ -10,40 +10,25 @@ from collections import OrderedDict, defaultdict
 from .._call import _fast
 from .._tensor import Tensor
 from ..autograd import enable_grad, no_grad
+from ..utils.hooks import register
 from ._state import cell, packed, unpacked
 
 required = object()
+_HOOKS = (
+    "step_pre_hook step_post_hook state_dict_pre_hook state_dict_post_hook "
+    "load_state_dict_pre_hook load_state_dict_post_hook"
+).split()
 _global_before, _global_after = OrderedDict(), OrderedDict()
-
-
-class _Hook:
-    """What registering a hook returns."""
-
-    def __init__(self, hooks, hook, prepend=False):
-        self._hooks = hooks
-        hooks[id(self)] = hook
-        if prepend:
-            hooks.move_to_end(id(self), last=False)
-
-    def remove(self):
-        """The hook does not run again."""
-        self._hooks.pop(id(self), None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *problem):
-        self.remove()
 
 
 def register_optimizer_step_pre_hook(hook):
     """Calls `hook(optimizer, args, kwargs)` before every step of every optimizer."""
-    return _Hook(_global_before, hook)
+    return register(_global_before, hook)
 
 
 def register_optimizer_step_post_hook(hook):
     """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer."""
-    return _Hook(_global_after, hook)
+    return register(_global_after, hook)
 
 
 class Optimizer:
@@ -69,12 +54,8 @@ class Optimizer:
             self.add_param_group(dict(group))
 
     def _set_hooks(self):
-        self._optimizer_step_pre_hooks = OrderedDict()
-        self._optimizer_step_post_hooks = OrderedDict()
-        self._optimizer_state_dict_pre_hooks = OrderedDict()
-        self._optimizer_state_dict_post_hooks = OrderedDict()
-        self._optimizer_load_state_dict_pre_hooks = OrderedDict()
-        self._optimizer_load_state_dict_post_hooks = OrderedDict()
+        for kind in _HOOKS:
+            self.__dict__[f"_optimizer_{kind}s"] = OrderedDict()
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -165,27 +146,27 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook):
         """Calls `hook(optimizer, args, kwargs)` before every step; it may return new ones."""
-        return _Hook(self._optimizer_step_pre_hooks, hook)
+        return register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook):
         """Calls `hook(optimizer, args, kwargs)` after every step."""
-        return _Hook(self._optimizer_step_post_hooks, hook)
+        return register(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook, prepend=False):
         """Calls `hook(optimizer)` before a state dict is made."""
-        return _Hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
         """Calls `hook(optimizer, state_dict)` on a state dict; it may return another."""
-        return _Hook(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
         """Calls `hook(optimizer, state_dict)` before loading; it may return another."""
-        return _Hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
         """Calls `hook(optimizer)` after loading."""
-        return _Hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # ---- state
 
@@ -194,18 +175,19 @@ class Optimizer:
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         found = packed(self)
-        for hook in list(self._optimizer_state_dict_post_hooks.values()):
-            changed = hook(self, found)
-            found = found if changed is None else changed
-        return found
+        return self._changed(self._optimizer_state_dict_post_hooks, found)
+
+    def _changed(self, hooks, state_dict):
+        """A state dict as hooks that may return another one leave it."""
+        for hook in list(hooks.values()):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        return state_dict
 
     @no_grad()
     def load_state_dict(self, state_dict):
         """Takes over what `state_dict` of the same kind of optimizer gave, PyTorch's included."""
-        state_dict = dict(state_dict)
-        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
-            changed = hook(self, state_dict)
-            state_dict = state_dict if changed is None else changed
+        state_dict = self._changed(self._optimizer_load_state_dict_pre_hooks, dict(state_dict))
         state, groups = unpacked(self, state_dict)
         self.__setstate__({"state": state, "param_groups": groups})
         for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
@@ -319,9 +301,14 @@ def check(name, value, ok):
 
 def check_lr(lr):
     """A learning rate is a number, or a tensor that holds one."""
+    check_single(lr)
+    check("learning rate", lr, 0.0 <= lr)
+
+
+def check_single(lr):
+    """A learning rate that is a tensor has one element."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-    check("learning rate", lr, 0.0 <= lr)
 
 
 def check_betas(betas):

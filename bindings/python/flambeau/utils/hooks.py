@@ -1,32 +1,49 @@
 """What registering a hook returns: a handle on a dictionary of hooks by the handle's number, and on
 the dictionaries beside it that say more of the same hook. A number is never used twice
-in a process, nor one that the dictionary has."""
+in a process, nor one that the dictionary has. A handle keeps no hook alive."""
 
-import itertools
+import weakref
+from collections import OrderedDict
 
 __all__ = ["RemovableHandle"]
-_ids = itertools.count()
+
+
+def _weak(hooks):
+    """A reference to a dictionary of hooks; a plain one, which a program's may be, has none that
+    is weak."""
+    return (lambda: hooks) if type(hooks) is dict else weakref.ref(hooks)
 
 
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook away, as does leaving a `with`
     block."""
 
-    __slots__ = ("_hooks", "_beside", "id", "__weakref__")
+    next_id = 0
 
     def __init__(self, hooks_dict, *, extra_dict=None):
-        # Hooks that were unpickled have numbers of another process.
-        self._hooks, self.id = hooks_dict, next(i for i in _ids if i not in hooks_dict)
         several = isinstance(extra_dict, (list, tuple))
-        self._beside = list(extra_dict) if several else [] if extra_dict is None else [extra_dict]
+        self._refer(
+            hooks_dict, extra_dict if several else [] if extra_dict is None else [extra_dict]
+        )
+        self.id = RemovableHandle.next_id
+        while self.id in hooks_dict:  # hooks that were unpickled have numbers of another process
+            self.id += 1
+        RemovableHandle.next_id = self.id + 1
 
-    def hooks_dict_ref(self):
-        """The dictionary that the hook was registered in."""
-        return self._hooks
+    def _refer(self, hooks, beside):
+        self.hooks_dict_ref, self.extra_dict_ref = _weak(hooks), tuple(map(_weak, beside))
 
     def remove(self):
-        for hooks in (self._hooks, *self._beside):
-            hooks.pop(self.id, None)
+        for found in (self.hooks_dict_ref, *self.extra_dict_ref):
+            (found() or {}).pop(self.id, None)
+
+    def __getstate__(self):
+        return self.hooks_dict_ref(), self.id, tuple(found() for found in self.extra_dict_ref)
+
+    def __setstate__(self, state):
+        hooks, self.id, beside = state
+        self._refer(OrderedDict() if hooks is None else hooks, [d for d in beside if d is not None])
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
 
     def __enter__(self):
         return self

@@ -2,6 +2,7 @@
 anything."""
 
 import inspect
+import operator
 
 from ... import _torch as torch
 from ... import accelerator
@@ -25,35 +26,27 @@ def noop_mask(batch, head, token_q, token_kv):
     return torch.ones((), dtype=torch.bool, device=token_q.device)
 
 
-def _checked(mask_mods):
+def _joined(mask_mods, empty, join):
     if not all(callable(mask_mod) for mask_mod in mask_mods):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
+
+    def mask(b, h, q, kv):
+        found = b.new_full((), empty, dtype=torch.bool)
+        for mask_mod in mask_mods:
+            found = join(found, mask_mod(b, h, q, kv))
+        return found
+
+    return mask
 
 
 def and_masks(*mask_mods):
     """A mask that allows what all of these allow."""
-    _checked(mask_mods)
-
-    def both(b, h, q, kv):
-        found = b.new_ones((), dtype=torch.bool)
-        for mask_mod in mask_mods:
-            found = found & mask_mod(b, h, q, kv)
-        return found
-
-    return both
+    return _joined(mask_mods, True, operator.and_)
 
 
 def or_masks(*mask_mods):
     """A mask that allows what any of these allows."""
-    _checked(mask_mods)
-
-    def either(b, h, q, kv):
-        found = b.new_zeros((), dtype=torch.bool)
-        for mask_mod in mask_mods:
-            found = found | mask_mod(b, h, q, kv)
-        return found
-
-    return either
+    return _joined(mask_mods, False, operator.or_)
 
 
 def _takes_score(function):

@@ -42,9 +42,12 @@ class StateMixin:
             "Reached a code path in Module.set_extra_state() that should never be called."
         )
 
+    def _saved_buffers(self):
+        left_out = self._non_persistent_buffers_set
+        return {name: t for name, t in self._buffers.items() if name not in left_out}
+
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        kept = {n: t for n, t in self._buffers.items() if n not in self._non_persistent_buffers_set}
-        for name, tensor in (*self._parameters.items(), *kept.items()):
+        for name, tensor in (*self._parameters.items(), *self._saved_buffers().items()):
             if tensor is not None:
                 whole = keep_vars or is_lazy(tensor)
                 destination[prefix + name] = tensor if whole else tensor.detach()
@@ -77,21 +80,11 @@ class StateMixin:
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ):
+        about = state_dict, prefix, local_metadata, strict
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(
-                self,
-                state_dict,
-                prefix,
-                local_metadata,
-                strict,
-                missing_keys,
-                unexpected_keys,
-                error_msgs,
-            )
+            hook(self, *about, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
-        saved = {
-            n: t for n, t in self._buffers.items() if n not in self._non_persistent_buffers_set
-        }
+        saved = self._saved_buffers()
         for name, mine in {**self._parameters, **saved}.items():
             if mine is None:
                 continue
@@ -148,47 +141,36 @@ class StateMixin:
 
         load(self, state_dict, "")
         if strict:
-            if unexpected:
-                errors.insert(
-                    0,
-                    "Unexpected key(s) in state_dict: {}. ".format(
-                        ", ".join(f'"{k}"' for k in unexpected)
-                    ),
-                )
-            if missing:
-                errors.insert(
-                    0,
-                    "Missing key(s) in state_dict: {}. ".format(
-                        ", ".join(f'"{k}"' for k in missing)
-                    ),
-                )
+            for keys, what in (unexpected, "Unexpected"), (missing, "Missing"):
+                if keys:
+                    names = ", ".join(f'"{key}"' for key in keys)
+                    errors.insert(0, f"{what} key(s) in state_dict: {names}. ")
         if errors:
+            found = "\n\t".join(errors)
             raise RuntimeError(
-                "Error(s) in loading state_dict for {}:\n\t{}".format(
-                    type(self).__name__, "\n\t".join(errors)
-                )
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{found}"
             )
         return _IncompatibleKeys(missing, unexpected)
 
     def register_state_dict_post_hook(self, hook):
-        return _handle(self._state_dict_hooks, hook)
+        return register(self._state_dict_hooks, hook)
 
     _register_state_dict_hook = register_state_dict_post_hook
 
     def register_state_dict_pre_hook(self, hook):
-        return _handle(self._state_dict_pre_hooks, hook)
+        return register(self._state_dict_pre_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook):
-        return _handle(self._load_state_dict_pre_hooks, hook)
+        return register(self._load_state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         """The older form, which packages call: without the module unless it is asked for."""
-        return _handle(
+        return register(
             self._load_state_dict_pre_hooks, hook if with_module else lambda _, *about: hook(*about)
         )
 
     def register_load_state_dict_post_hook(self, hook):
-        return _handle(self._load_state_dict_post_hooks, hook)
+        return register(self._load_state_dict_post_hooks, hook)
 
 
 def _load_tensor(module, name, mine, key, value, assign, error_msgs):
@@ -227,7 +209,3 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
             f"{mine.size()} and whose dimensions in the checkpoint are {value.size()}, "
             f"an exception occurred : {problem.args}."
         )
-
-
-def _handle(hooks, hook):
-    return register(hooks, hook)

@@ -207,18 +207,6 @@ class WalkMixin:
     def type(self, dst_type):
         return self._apply(lambda t: t.type(dst_type))
 
-    def float(self):
-        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
-
-    def double(self):
-        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
-
-    def half(self):
-        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
-
-    def bfloat16(self):
-        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
-
     def share_memory(self):
         """Moves parameters and buffers into memory that processes share."""
         return self._apply(lambda t: t.share_memory_())
@@ -259,3 +247,15 @@ def _parse_to(*args, non_blocking=False, device=None, dtype=None, memory_format=
             device = device_type(value)
     device = device if device is None else device_type(device)
     return device, dtype, non_blocking, memory_format
+
+
+def _cast(name):
+    def cast(self):
+        return self._apply(lambda t: getattr(t, name)() if t.is_floating_point() else t)
+
+    cast.__name__ = cast.__qualname__ = name
+    return cast
+
+
+for _name in "float", "double", "half", "bfloat16":
+    setattr(WalkMixin, _name, _cast(_name))

@@ -6,7 +6,21 @@ from ..parameter import Parameter
 from .module import Module
 
 
-class _BatchNorm(Module):
+class _Affine(Module):
+    """A scale and a shift, each of which may be missing."""
+
+    def _add_affine(self, shape, scaled, shifted, **kind):
+        for name, make, has in ("weight", ones, scaled), ("bias", zeros, scaled and shifted):
+            self.register_parameter(name, Parameter(make(shape, **kind)) if has else None)
+
+    def reset_parameters(self):
+        if self.weight is not None:
+            self.weight.data.fill_(1)
+        if self.bias is not None:
+            self.bias.data.zero_()
+
+
+class _BatchNorm(_Affine):
     _version = 2
     _dims = ()
 
@@ -16,8 +30,7 @@ class _BatchNorm(Module):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         kind = {"device": device, "dtype": dtype}
-        for name, make, has in ("weight", ones, affine), ("bias", zeros, affine and bias):
-            self.register_parameter(name, Parameter(make(num_features, **kind)) if has else None)
+        self._add_affine(num_features, affine, bias, **kind)
         tracked = track_running_stats
         self.register_buffer("running_mean", zeros(num_features, **kind) if tracked else None)
         self.register_buffer("running_var", ones(num_features, **kind) if tracked else None)
@@ -33,10 +46,7 @@ class _BatchNorm(Module):
 
     def reset_parameters(self):
         self.reset_running_stats()
-        if self.affine:
-            self.weight.data.fill_(1)
-        if self.bias is not None:
-            self.bias.data.zero_()
+        super().reset_parameters()
 
     def _check_input_dim(self, input):
         if input.dim() not in self._dims:
@@ -91,20 +101,6 @@ class BatchNorm3d(_BatchNorm):
     """Batch normalisation over [N, C, D, H, W]."""
 
     _dims = (5,)
-
-
-class _Affine(Module):
-    """A scale and a shift, each of which may be missing."""
-
-    def _add_affine(self, shape, scaled, shifted, **kind):
-        for name, make, has in ("weight", ones, scaled), ("bias", zeros, scaled and shifted):
-            self.register_parameter(name, Parameter(make(shape, **kind)) if has else None)
-
-    def reset_parameters(self):
-        if self.weight is not None:
-            self.weight.data.fill_(1)
-        if self.bias is not None:
-            self.bias.data.zero_()
 
 
 class LayerNorm(_Affine):

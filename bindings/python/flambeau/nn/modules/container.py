@@ -14,14 +14,19 @@ from ._paths import tell
 from .module import Module, _indent
 
 
+def _place(i, n):
+    """The place, from 0 on, of an entry of n that may be counted from the end."""
+    i = index(i)
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of range")
+    return i % n
+
+
 class _Indexed(Module):
     """Children named "0", "1", ...; the list protocol over them."""
 
     def _key(self, i):
-        n, i = len(self), index(i)
-        if not -n <= i < n:
-            raise IndexError(f"index {i} is out of range")
-        return list(self._modules)[i]
+        return list(self._modules)[_place(i, len(self))]
 
     def _replace(self, modules):
         names = list(self._modules)
@@ -161,13 +166,38 @@ class ModuleList(_Indexed):
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
 
-class ModuleDict(Module):
+class _Keyed(Module):
+    """The dictionary protocol over entries that `keys` names."""
+
+    def __len__(self):
+        return len(self.keys())
+
+    def __iter__(self):
+        return iter(self.keys())
+
+    def __contains__(self, key):
+        return key in self.keys()
+
+    def clear(self):
+        for key in list(self):
+            del self[key]
+
+    def pop(self, key):
+        found = self[key]
+        del self[key]
+        return found
+
+    def _take(self, entries):
+        for key, value in entries.items() if hasattr(entries, "items") else entries:
+            self[key] = value
+
+
+class ModuleDict(_Keyed):
     """A dictionary of modules, in order of insertion."""
 
     def __init__(self, modules=None):
         super().__init__()
-        if modules is not None:
-            self.update(modules)
+        self._take(modules or {})
 
     def __getitem__(self, key):
         return self._modules[key]
@@ -179,24 +209,6 @@ class ModuleDict(Module):
         del self._modules[key]
         tell(self, key)
 
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules)
-
-    def __contains__(self, key):
-        return key in self._modules
-
-    def clear(self):
-        for key in list(self._modules):
-            del self[key]
-
-    def pop(self, key):
-        found = self[key]
-        del self[key]
-        return found
-
     def keys(self):
         return self._modules.keys()
 
@@ -207,8 +219,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules):
-        for key, module in modules.items() if hasattr(modules, "items") else modules:
-            self[key] = module
+        self._take(modules)
 
     def _check_name(self, name, group, what):
         if name not in self._modules:
@@ -233,10 +244,7 @@ class ParameterList(Module):
     def __getitem__(self, i):
         if isinstance(i, slice):
             return type(self)(self[k] for k in range(*i.indices(self._size)))
-        n, i = self._size, index(i)
-        if not -n <= i < n:
-            raise IndexError(f"index {i} is out of range")
-        return getattr(self, str(i % n))
+        return getattr(self, str(_place(i, self._size)))
 
     def __setitem__(self, i, value):
         setattr(self, str(index(i) % self._size), _as_parameter(value))
@@ -262,14 +270,13 @@ class ParameterList(Module):
         return "\n".join(f"  ({i}): {_summary(p)}" for i, p in enumerate(self))
 
 
-class ParameterDict(Module):
+class ParameterDict(_Keyed):
     """A dictionary of parameters; plain tensors become parameters."""
 
     def __init__(self, parameters=None):
         super().__init__()
         self._keys = {}
-        if parameters is not None:
-            self.update(parameters)
+        self._take(parameters or {})
 
     def __getitem__(self, key):
         return getattr(self, key)
@@ -281,15 +288,6 @@ class ParameterDict(Module):
     def __delitem__(self, key):
         del self._keys[key]
         delattr(self, key)
-
-    def __len__(self):
-        return len(self._keys)
-
-    def __iter__(self):
-        return iter(self._keys)
-
-    def __contains__(self, key):
-        return key in self._keys
 
     def keys(self):
         return self._keys.keys()
@@ -303,14 +301,8 @@ class ParameterDict(Module):
     def get(self, key, default=None):
         return self[key] if key in self else default
 
-    def pop(self, key):
-        found = self[key]
-        del self[key]
-        return found
-
     def update(self, parameters):
-        for key, value in parameters.items() if hasattr(parameters, "items") else parameters:
-            self[key] = value
+        self._take(parameters)
 
     def extra_repr(self):
         return "\n".join(f"  ({k}): {_summary(p, True)}" for k, p in self.items())

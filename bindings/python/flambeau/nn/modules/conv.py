@@ -3,10 +3,9 @@
 The work is done by the functional form; a class only holds the weights and the geometry, as torch
 names it."""
 
-from ..._torch import empty
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import room
 from .module import Module
 
 
@@ -49,12 +48,9 @@ class _ConvNd(Module):
         rows, columns = (
             (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
         )
-        self.weight = Parameter(
-            empty((rows, columns // groups, *self.kernel_size), device=device, dtype=dtype)
-        )
-        self.register_parameter(
-            "bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
-        )
+        kind = {"device": device, "dtype": dtype}
+        self.weight = room((rows, columns // groups, *self.kernel_size), **kind)
+        self.register_parameter("bias", room(out_channels, bias, **kind))
         self.reset_parameters()
 
     def _function(self, *args):

@@ -125,15 +125,10 @@ def _lazy(base, of):
     return type("Lazy" + of.__name__, (base, of), members)
 
 
-LazyConv1d = _lazy(_LazyConv, conv.Conv1d)
-LazyConv2d = _lazy(_LazyConv, conv.Conv2d)
-LazyConv3d = _lazy(_LazyConv, conv.Conv3d)
-LazyConvTranspose1d = _lazy(_LazyConv, conv.ConvTranspose1d)
-LazyConvTranspose2d = _lazy(_LazyConv, conv.ConvTranspose2d)
-LazyConvTranspose3d = _lazy(_LazyConv, conv.ConvTranspose3d)
-LazyBatchNorm1d = _lazy(_LazyNorm, batchnorm.BatchNorm1d)
-LazyBatchNorm2d = _lazy(_LazyNorm, batchnorm.BatchNorm2d)
-LazyBatchNorm3d = _lazy(_LazyNorm, batchnorm.BatchNorm3d)
-LazyInstanceNorm1d = _lazy(_LazyNorm, instancenorm.InstanceNorm1d)
-LazyInstanceNorm2d = _lazy(_LazyNorm, instancenorm.InstanceNorm2d)
-LazyInstanceNorm3d = _lazy(_LazyNorm, instancenorm.InstanceNorm3d)
+for _base, _part, _names in (
+    (_LazyConv, conv, ("Conv", "ConvTranspose")),
+    (_LazyNorm, batchnorm, ("BatchNorm",)),
+    (_LazyNorm, instancenorm, ("InstanceNorm",)),
+):
+    for _name in (f"{name}{n}d" for name in _names for n in (1, 2, 3)):
+        globals()[f"Lazy{_name}"] = _lazy(_base, getattr(_part, _name))

@@ -1,9 +1,8 @@
 """Affine layers: Linear, and Identity."""
 
-from ..._torch import empty
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import room
 from .module import Module
 
 
@@ -24,10 +23,9 @@ class Linear(Module):
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
-        )
+        kind = {"device": device, "dtype": dtype}
+        self.weight = room((out_features, in_features), **kind)
+        self.register_parameter("bias", room(out_features, bias, **kind))
         self.reset_parameters()
 
     def reset_parameters(self):

@@ -9,6 +9,9 @@ from ..._deprecated import reduction_of
 from .. import functional as F
 from .linear import Linear
 from .module import Module
+from .simple import constructor, parameters
+
+_REDUCTION = "size_average", "reduce", "reduction"
 
 
 class _Loss(Module):
@@ -36,126 +39,120 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-class MSELoss(_Loss):
+def loss(function):
+    """Makes a loss of a function with the signature of its constructor, which returns its
+    `locals()`: the class holds these, those that weight as buffers, and hands them to the
+    functional form named here."""
+
+    def make(signature):
+        name, names = signature.__name__, parameters(signature)
+        base = _WeightedLoss if "weight" in names else _Loss
+
+        def begin(self, given):
+            above = {n: given.pop(n) for n in ("weight", *_REDUCTION) if n in given}
+            super(made, self).__init__(**above)
+            for option, value in given.items():
+                if option == "pos_weight":
+                    self.register_buffer(option, value)
+                else:
+                    setattr(self, option, value)
+
+        members = {
+            "__init__": constructor(name, signature, begin),
+            "_function": function,
+            "_options": tuple(n for n in names if n not in _REDUCTION),
+            "__module__": signature.__module__,
+            "__doc__": signature.__doc__,
+        }
+        made = type(name, (base,), members)
+        return made
+
+    return make
+
+
+@loss("mse_loss")
+def MSELoss(self, size_average=None, reduce=None, reduction="mean"):
     """Mean squared error."""
+    return locals()
 
-    _function = "mse_loss"
 
-
-class L1Loss(_Loss):
+@loss("l1_loss")
+def L1Loss(self, size_average=None, reduce=None, reduction="mean"):
     """Mean absolute error."""
+    return locals()
 
-    _function = "l1_loss"
 
-
-class SmoothL1Loss(_Loss):
+@loss("smooth_l1_loss")
+def SmoothL1Loss(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Squared below `beta`, absolute above."""
-
-    _function, _options = "smooth_l1_loss", ("beta",)
-
-    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
+    return locals()
 
 
-class HuberLoss(_Loss):
+@loss("huber_loss")
+def HuberLoss(self, reduction="mean", delta=1.0):
     """Squared below `delta`, absolute above, scaled by `delta`."""
-
-    _function, _options = "huber_loss", ("delta",)
-
-    def __init__(self, reduction="mean", delta=1.0):
-        super().__init__(reduction=reduction)
-        self.delta = delta
+    return locals()
 
 
-class NLLLoss(_WeightedLoss):
+@loss("nll_loss")
+def NLLLoss(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Negative log likelihood of class indices, given log-probabilities."""
-
-    _function, _options = "nll_loss", ("weight", "ignore_index")
-
-    def __init__(
-        self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
-    ):
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
+    return locals()
 
 
 class NLLLoss2d(NLLLoss):
     """torch's old name of NLLLoss for images."""
 
 
-class CrossEntropyLoss(_WeightedLoss):
+@loss("cross_entropy")
+def CrossEntropyLoss(self, weight=None, size_average=None, ignore_index=-100, reduce=None,
+                     reduction="mean", label_smoothing=0.0):  # fmt: skip
     """Cross-entropy of logits with class indices or probabilities."""
-
-    _function, _options = "cross_entropy", ("weight", "ignore_index", "label_smoothing")
-
-    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None,
-                 reduction="mean", label_smoothing=0.0):  # fmt: skip
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+    return locals()
 
 
-class BCELoss(_WeightedLoss):
+@loss("binary_cross_entropy")
+def BCELoss(self, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Binary cross-entropy of probabilities."""
+    return locals()
 
-    _function = "binary_cross_entropy"
 
-
-class BCEWithLogitsLoss(_WeightedLoss):
+@loss("binary_cross_entropy_with_logits")
+def BCEWithLogitsLoss(
+    self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
     """Binary cross-entropy of logits."""
-
-    _function, _options = "binary_cross_entropy_with_logits", ("weight", "pos_weight")
-
-    def __init__(
-        self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-    ):
-        super().__init__(weight, size_average, reduce, reduction)
-        self.register_buffer("pos_weight", pos_weight)
+    return locals()
 
 
-class KLDivLoss(_Loss):
+@loss("kl_div")
+def KLDivLoss(self, size_average=None, reduce=None, reduction="mean", log_target=False):
     """Kullback-Leibler divergence, given log-probabilities."""
-
-    _function, _options = "kl_div", ("log_target",)
-
-    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
+    return locals()
 
 
-class PoissonNLLLoss(_Loss):
+@loss("poisson_nll_loss")
+def PoissonNLLLoss(
+    self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):
     """Negative log likelihood of counts, given rates or their logarithms."""
-
-    _function, _options = "poisson_nll_loss", ("log_input", "full", "eps")
-
-    def __init__(
-        self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
-    ):
-        super().__init__(size_average, reduce, reduction)
-        self.log_input, self.full, self.eps = log_input, full, eps
-
-    def forward(self, log_input, target):
-        return super().forward(log_input, target)
+    return locals()
 
 
-class GaussianNLLLoss(_Loss):
+# Its operand is called as one of its options is.
+PoissonNLLLoss.forward = lambda self, log_input, target: _Loss.forward(self, log_input, target)
+
+
+@loss("gaussian_nll_loss")
+def GaussianNLLLoss(self, *, full=False, eps=1e-6, reduction="mean"):
     """Negative log likelihood of normal numbers, given means and variances."""
-
-    _function, _options = "gaussian_nll_loss", ("full", "eps")
-
-    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
-        super().__init__(reduction=reduction)
-        self.full, self.eps = full, eps
+    return locals()
 
 
-class CTCLoss(_Loss):
+@loss("ctc_loss")
+def CTCLoss(self, blank=0, reduction="mean", zero_infinity=False):
     """How unlikely sequences of labels are, whatever steps of the inputs they belong to."""
-
-    _function, _options = "ctc_loss", ("blank", "zero_infinity")
-
-    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
-        super().__init__(reduction=reduction)
-        self.blank, self.zero_infinity = blank, zero_infinity
+    return locals()
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):

@@ -2,31 +2,24 @@
 
 Invariant: a name lives in exactly one of the instance's dictionary, `_parameters`, `_buffers`,
 `_modules`. The walks (state dict, moves) are in `_state.py` and `_walk.py`; this file holds
-attributes and the call."""
+attributes, the call, and its hooks.
+
+Hooks of all modules run before the module's own; forward's with `always_call` run once more where
+something raised, unless they did already. A hook's number is the same in every dictionary that
+mentions it."""
 
 from __future__ import annotations
 
+import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 
 from ..._call import _fast
 from ..._tensor import Tensor
 from ...utils.hooks import register
 from ..parameter import Buffer, Parameter, UninitializedBuffer
-from . import _hooks
-from ._hooks import (  # noqa: F401: torch has their registration here
-    call,
-    register_module_backward_hook,
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-    registered,
-)
 from ._paths import KEY, handle_of, tell
-from ._state import StateMixin, _IncompatibleKeys  # noqa: F401: packages look for it here
+from ._state import StateMixin, _IncompatibleKeys  # noqa: F401
 from ._walk import WalkMixin
 
 _push, _pop, _clear_error = (_fast.flam_module_push, _fast.flam_scope_pop, _fast.flam_error_clear)
@@ -37,18 +30,93 @@ else:
     Any = object
 
 _global_is_full_backward_hook = None
-_global_forward_hooks, _global_forward_pre_hooks = {}, {}
-_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called = {}, {}
-_global_backward_hooks, _global_backward_pre_hooks = {}, {}
-_global_buffer_registration_hooks, _global_module_registration_hooks = {}, {}
-_global_parameter_registration_hooks = {}
-_hooks._home = globals()
-_FRESH = (
-    "_parameters _buffers _modules _forward_hooks _forward_pre_hooks _backward_hooks "
-    "_forward_hooks_with_kwargs _forward_pre_hooks_with_kwargs _forward_hooks_always_called "
-    "_backward_pre_hooks _state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks "
+_global_forward_hooks, _global_forward_pre_hooks = OrderedDict(), OrderedDict()
+_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called = (
+    OrderedDict(),
+    OrderedDict(),
+)
+_global_backward_hooks, _global_backward_pre_hooks = OrderedDict(), OrderedDict()
+_global_buffer_registration_hooks = OrderedDict()
+_global_module_registration_hooks = OrderedDict()
+_global_parameter_registration_hooks = OrderedDict()
+_MEMBERS = "_parameters", "_buffers", "_modules"
+_HOOKS = (
+    "_forward_hooks _forward_pre_hooks _backward_hooks _forward_hooks_with_kwargs "
+    "_forward_pre_hooks_with_kwargs _forward_hooks_always_called _backward_pre_hooks "
+    "_state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks "
     "_load_state_dict_post_hooks"
 ).split()
+# What else than parameters and modules a registered name may be set to, beside None.
+_PLAIN = (
+    ("_parameters", (), "parameter", "torch.nn.Parameter or None"),
+    ("_modules", (), "child module", "torch.nn.Module or None"),
+    ("_buffers", Tensor, "buffer", "torch.nn.Buffer, torch.Tensor or None"),
+)
+_MIXED = (
+    "Cannot use both regular backward hooks and full backward hooks {}. Please use only one of "
+    "them."
+)
+
+
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    """A hook called after every module's forward."""
+    return register(
+        _global_forward_hooks,
+        hook,
+        kwargs=(_global_forward_hooks_with_kwargs, with_kwargs),
+        always=(_global_forward_hooks_always_called, always_call),
+    )
+
+
+def register_module_full_backward_hook(hook):
+    """A hook called with the gradients of every module's inputs and outputs."""
+    return _register_backward(hook, True)
+
+
+def register_module_backward_hook(hook):
+    """A hook called with the gradients of the last operation of every module."""
+    return _register_backward(hook, False)
+
+
+def _register_backward(hook, full):
+    global _global_is_full_backward_hook
+    if _global_is_full_backward_hook is (not full):
+        raise RuntimeError(_MIXED.format("as a global Module hook"))
+    _global_is_full_backward_hook = full
+    return register(_global_backward_hooks, hook)
+
+
+def register_module_forward_pre_hook(hook):
+    """A hook called before every module's forward."""
+    return register(_global_forward_pre_hooks, hook)
+
+
+def register_module_full_backward_pre_hook(hook):
+    """A hook called with the gradients of every module's outputs."""
+    return register(_global_backward_pre_hooks, hook)
+
+
+def register_module_buffer_registration_hook(hook):
+    """A hook called before any buffer is registered."""
+    return register(_global_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook):
+    """A hook called before any child is registered."""
+    return register(_global_module_registration_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    """A hook called before any parameter is registered."""
+    return register(_global_parameter_registration_hooks, hook)
+
+
+def _registered(module, what, name, value):
+    """The value to register under a name, as the hooks want it."""
+    for hook in list(globals()[f"_global_{what}_registration_hooks"].values()):
+        changed = hook(module, name, value)
+        value = value if changed is None else changed
+    return value
 
 
 def _forward_unimplemented(self, *input):
@@ -75,8 +143,10 @@ class Module(StateMixin, WalkMixin):
             )
         state = self.__dict__
         state["training"] = True
-        for name in _FRESH:
+        for name in _MEMBERS:
             state[name] = {}
+        for name in _HOOKS:
+            state[name] = OrderedDict()
         state["_non_persistent_buffers_set"] = set()
         state["_is_full_backward_hook"] = None
         if self.call_super_init:
@@ -86,7 +156,7 @@ class Module(StateMixin, WalkMixin):
 
     def __getattr__(self, name):
         state = self.__dict__
-        for group in ("_parameters", "_buffers", "_modules"):
+        for group in _MEMBERS:
             if group in state and name in state[group]:
                 return state[group][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
@@ -98,35 +168,23 @@ class Module(StateMixin, WalkMixin):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._claim(name, "_modules", "assign module")
-            state["_modules"][name] = registered(self, "module", name, value)
+            state["_modules"][name] = _registered(self, "module", name, value)
             tell(self, name)
         elif isinstance(value, (Buffer, UninitializedBuffer)):
             self._claim(name, "_buffers", "assign buffer")
             self.register_buffer(name, value, getattr(value, "persistent", True))
-        elif "_parameters" in state and name in state["_parameters"]:
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{_typename(value)}' as parameter '{name}' "
-                    "(torch.nn.Parameter or None expected)"
-                )
-            state["_parameters"][name] = None
-            tell(self, name)
-        elif "_modules" in state and name in state["_modules"]:
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{_typename(value)}' as child module '{name}' "
-                    "(torch.nn.Module or None expected)"
-                )
-            state["_modules"][name] = None
-            tell(self, name)
-        elif "_buffers" in state and name in state["_buffers"]:
-            if value is not None and not isinstance(value, Tensor):
-                raise TypeError(
-                    f"cannot assign '{_typename(value)}' as buffer '{name}' "
-                    "(torch.nn.Buffer, torch.Tensor or None expected)"
-                )
-            state["_buffers"][name] = value
         else:
+            for group, kind, what, wanted in _PLAIN:
+                if group in state and name in state[group]:
+                    if value is not None and not isinstance(value, kind):
+                        raise TypeError(
+                            f"cannot assign '{_typename(value)}' as {what} '{name}' ({wanted} "
+                            "expected)"
+                        )
+                    state[group][name] = value
+                    if group != "_buffers":
+                        tell(self, name)
+                    return
             object.__setattr__(self, name, value)
 
     def _claim(self, name, group, what):
@@ -134,14 +192,14 @@ class Module(StateMixin, WalkMixin):
         if group not in state:
             raise AttributeError(f"cannot {what} before Module.__init__() call")
         state.pop(name, None)
-        for other in ("_parameters", "_buffers", "_modules"):
+        for other in _MEMBERS:
             if other != group:
                 state[other].pop(name, None)
         state["_non_persistent_buffers_set"].discard(name)
 
     def __delattr__(self, name):
         state = self.__dict__
-        for group in ("_parameters", "_buffers", "_modules"):
+        for group in _MEMBERS:
             if name in state[group]:
                 del state[group][name]
                 state["_non_persistent_buffers_set"].discard(name)
@@ -158,8 +216,8 @@ class Module(StateMixin, WalkMixin):
     def __setstate__(self, state):
         self.__dict__.update(state)
         self.__dict__.pop(KEY, None)
-        for name in _FRESH:
-            self.__dict__.setdefault(name, {})
+        for name in (*_MEMBERS, *_HOOKS):
+            self.__dict__.setdefault(name, {} if name in _MEMBERS else OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         handle_of(self)
 
@@ -179,7 +237,7 @@ class Module(StateMixin, WalkMixin):
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
                 "the value in the forward() method."
             )
-        self._parameters[name] = registered(self, "parameter", name, param)
+        self._parameters[name] = _registered(self, "parameter", name, param)
         tell(self, name)
 
     def register_buffer(self, name, tensor, persistent=True):
@@ -190,7 +248,7 @@ class Module(StateMixin, WalkMixin):
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
-        self._buffers[name] = registered(self, "buffer", name, tensor)
+        self._buffers[name] = _registered(self, "buffer", name, tensor)
         (
             self._non_persistent_buffers_set.discard
             if persistent
@@ -203,7 +261,7 @@ class Module(StateMixin, WalkMixin):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name(name, "_modules", "module")
-        self._modules[name] = registered(self, "module", name, module)
+        self._modules[name] = _registered(self, "module", name, module)
         tell(self, name)
 
     register_module = add_module
@@ -241,7 +299,7 @@ class Module(StateMixin, WalkMixin):
                 or _global_backward_pre_hooks
             ):
                 return self.forward(*args, **kwargs)
-            return call(self, args, kwargs)
+            return _call(self, args, kwargs)
         finally:
             if _pop(scope):  # forward left a scope of its own open, which is its right
                 _clear_error()
@@ -273,10 +331,7 @@ class Module(StateMixin, WalkMixin):
 
     def _register_backward(self, hook, prepend, full):
         if self._is_full_backward_hook is (not full):
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single "
-                "Module. Please use only one of them."
-            )
+            raise RuntimeError(_MIXED.format("on a single Module"))
         self._is_full_backward_hook = full
         return register(self._backward_hooks, hook, prepend)
 
@@ -299,6 +354,88 @@ class Module(StateMixin, WalkMixin):
         if len(extra_lines) <= 1 and not child_lines:
             return f"{self._get_name()}({extra})"
         return "\n  ".join([self._get_name() + "(", *extra_lines, *child_lines]) + "\n)"
+
+
+def _backward_hooks(module):
+    """The hooks on the gradients of a call: full ones, regular ones, and those before both."""
+    groups = {True: [], False: []}
+    groups[_global_is_full_backward_hook is not False] += _global_backward_hooks.values()
+    groups[module.__dict__.get("_is_full_backward_hook") is not False] += (
+        module._backward_hooks.values()
+    )
+    before = [*_global_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
+    return groups[True], groups[False], before
+
+
+def _call(module, args, kwargs):
+    """`module.forward` between all the hooks."""
+    ran, result = set(), None
+    try:
+        args, kwargs = _before(module, args, kwargs)
+        full, regular, first = _backward_hooks(module)
+        backward = None
+        if full or first:
+            from ._backward_hooks import BackwardHooks
+
+            backward = BackwardHooks(module, full, first)
+            args = backward.watch_inputs(args)
+        result = module.forward(*args, **kwargs)
+        for key, hook, with_kwargs, _ in _after(module):
+            ran.add(key)
+            result = _applied(module, hook, with_kwargs, args, kwargs, result)
+        if backward:
+            result = backward.watch_outputs(result)
+        if regular:
+            from ._backward_hooks import watch_last
+
+            watch_last(module, regular, args, result)
+        return result
+    except Exception:
+        for key, hook, with_kwargs, always in _after(module):
+            if always and key not in ran:
+                try:
+                    result = _applied(module, hook, with_kwargs, args, kwargs, result)
+                except Exception as problem:
+                    warnings.warn(
+                        "module forward hook with ``always_call=True`` raised an exception that "
+                        f"was silenced as another error was raised in forward: {problem}",
+                        stacklevel=2,
+                    )
+        raise
+
+
+def _after(module):
+    """The hooks after forward: number, function, whether with keywords, whether always."""
+    for key, hook in list(_global_forward_hooks.items()):
+        with_kwargs = key in _global_forward_hooks_with_kwargs
+        yield key, hook, with_kwargs, key in _global_forward_hooks_always_called
+    for key, hook in list(module._forward_hooks.items()):
+        with_kwargs = key in module._forward_hooks_with_kwargs
+        yield key, hook, with_kwargs, key in module._forward_hooks_always_called
+
+
+def _applied(module, hook, with_kwargs, args, kwargs, result):
+    changed = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+    return result if changed is None else changed
+
+
+def _before(module, args, kwargs):
+    hooks = [*_global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()]
+    for key, hook in hooks:
+        if key in module._forward_pre_hooks_with_kwargs:
+            changed = hook(module, args, kwargs)
+            if changed is not None:
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    raise RuntimeError(
+                        "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                        f"but got {changed}."
+                    )
+                args, kwargs = changed
+        else:
+            changed = hook(module, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+    return args, kwargs
 
 
 def _typename(value):

@@ -1,10 +1,10 @@
 """MultiheadAttention: parameters, masks and layouts around the functional form."""
 
 from ..._torch import bool as bool_type
-from ..._torch import empty, zeros_like
+from ..._torch import zeros_like
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import room
 from .linear import Linear
 from .module import Module
 
@@ -37,21 +37,14 @@ class MultiheadAttention(Module):
         shapes = {"q": embed_dim, "k": self.kdim, "v": self.vdim}
         whole = self._qkv_same_embed_dim
         for name, size in shapes.items():
-            weight = None if whole else Parameter(empty((embed_dim, size), **kind))
-            self.register_parameter(f"{name}_proj_weight", weight)
-        self.register_parameter(
-            "in_proj_weight",
-            Parameter(empty((3 * embed_dim, embed_dim), **kind)) if whole else None,
-        )
-        self.register_parameter(
-            "in_proj_bias", Parameter(empty(3 * embed_dim, **kind)) if bias else None
-        )
+            self.register_parameter(
+                f"{name}_proj_weight", room((embed_dim, size), not whole, **kind)
+            )
+        self.register_parameter("in_proj_weight", room((3 * embed_dim, embed_dim), whole, **kind))
+        self.register_parameter("in_proj_bias", room(3 * embed_dim, bias, **kind))
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **kind)
-        if add_bias_kv:
-            self.bias_k = Parameter(empty((1, 1, embed_dim), **kind))
-            self.bias_v = Parameter(empty((1, 1, embed_dim), **kind))
-        else:
-            self.bias_k = self.bias_v = None
+        self.bias_k = room((1, 1, embed_dim), add_bias_kv, **kind)
+        self.bias_v = room((1, 1, embed_dim), add_bias_kv, **kind)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 

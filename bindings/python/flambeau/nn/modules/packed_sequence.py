@@ -40,10 +40,9 @@ class PackedSequence(_Fields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def _mapped(self, data):
-        move = lambda t: None if t is None else t.to(data.device)  # noqa: E731
-        return type(self)(
-            data, self.batch_sizes, move(self.sorted_indices), move(self.unsorted_indices)
-        )
+        orders = self.sorted_indices, self.unsorted_indices
+        moved = (None if t is None else t.to(data.device) for t in orders)
+        return type(self)(data, self.batch_sizes, *moved)
 
     def to(self, *args, **kwargs):
         """The same with `data` moved or converted."""
@@ -67,7 +66,14 @@ class PackedSequence(_Fields):
         return self.data.is_pinned()
 
 
+def _cast(name):
+    def cast(self):
+        return self._mapped(getattr(self.data, name)())
+
+    cast.__name__, cast.__qualname__ = name, f"PackedSequence.{name}"
+    cast.__doc__ = f"The same with `data.{name}()`."
+    return cast
+
+
 for _name in "double float half long int short char byte".split():
-    setattr(
-        PackedSequence, _name, lambda self, name=_name: self._mapped(getattr(self.data, name)())
-    )
+    setattr(PackedSequence, _name, _cast(_name))

@@ -6,14 +6,21 @@ import numbers
 import warnings
 
 from ..._gen import ops as _ops
-from ..._torch import Tensor, empty, zeros
+from ..._torch import Tensor, zeros
 from .. import init
-from ..parameter import Parameter
+from ..parameter import room
 from .module import Module
 from .packed_sequence import PackedSequence
 
 
-class RNNBase(Module):
+class _Recurrent(Module):
+    def reset_parameters(self):
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+
+class RNNBase(_Recurrent):
     """What RNN, LSTM and GRU share: parameters, initial states, packed input."""
 
     _gates = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
@@ -41,7 +48,7 @@ class RNNBase(Module):
                 if proj_size:
                     shapes[f"weight_hr_l{layer}{side}"] = (proj_size, hidden_size)
                 for name, shape in shapes.items():
-                    setattr(self, name, Parameter(empty(shape, device=device, dtype=dtype)))
+                    setattr(self, name, room(shape, device=device, dtype=dtype))
                 self._all_weights.append(list(shapes))
         self.reset_parameters()
 
@@ -69,11 +76,6 @@ class RNNBase(Module):
 
     def flatten_parameters(self):
         """Has no effect: the library needs no flat copy of the weights."""
-
-    def reset_parameters(self):
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
 
     def _zeros(self, input, size, n):
         states = self.num_layers * (2 if self.bidirectional else 1)
@@ -240,23 +242,18 @@ class GRU(RNNBase):
         super().__init__("GRU", *args, **kwargs)
 
 
-class RNNCellBase(Module):
+class RNNCellBase(_Recurrent):
     """What the cells share."""
 
     def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows, kind = num_chunks * hidden_size, {"device": device, "dtype": dtype}
-        self.weight_ih = Parameter(empty((rows, input_size), **kind))
-        self.weight_hh = Parameter(empty((rows, hidden_size), **kind))
+        self.weight_ih = room((rows, input_size), **kind)
+        self.weight_hh = room((rows, hidden_size), **kind)
         for name in "bias_ih", "bias_hh":
-            self.register_parameter(name, Parameter(empty(rows, **kind)) if bias else None)
+            self.register_parameter(name, room(rows, bias, **kind))
         self.reset_parameters()
-
-    def reset_parameters(self):
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
 
     def _step(self, function, input, hx):
         """One step of a batch; input and states without one get it for the while."""

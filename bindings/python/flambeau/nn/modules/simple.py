@@ -1,13 +1,37 @@
 """Modules without weights: one row per class says which function it calls and which options it
 holds.
 
-A row is (class name, functional name, options, how they print). Options become attributes, in the
-order in which PyTorch's constructor takes them, and keyword arguments of the function."""
+A row is (class name, functional name, signature, what prints). The signature is a function that
+returns its `locals()`: Python itself checks a call by it, and `inspect` shows it. Options become
+attributes and keyword arguments of the function."""
+
+from types import FunctionType
 
 from .. import functional as F
 from .module import Module
 
-NEEDED = object()
+
+def parameters(signature):
+    """The names that a signature takes after `self`."""
+    code = signature.__code__
+    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+
+def constructor(name, signature, begin):
+    """`__init__` of the class of this name: `begin` gets the instance and what `signature` returns
+    for the call's arguments."""
+    code, defaults = signature.__code__, signature.__defaults__
+    own = FunctionType(code, signature.__globals__, "__init__", defaults)
+    own.__kwdefaults__ = signature.__kwdefaults__
+    own.__qualname__ = f"{name}.__init__"  # several classes may share a signature
+
+    def __init__(self, *args, **kwargs):
+        given = own(self, *args, **kwargs)
+        del given["self"]
+        begin(self, given)
+
+    __init__.__qualname__, __init__.__wrapped__ = own.__qualname__, own
+    return __init__
 
 
 def stored(*names):
@@ -15,40 +39,13 @@ def stored(*names):
     return lambda self: ", ".join(f"{n}={getattr(self, n)}" for n in names)
 
 
-def _inplace(self):
-    return "inplace=True" if self.inplace else ""
+def make(name, function, signature, shown=None, trained=False, module=__name__):
+    names = parameters(signature)
 
-
-def _and_inplace(*names):
-    shown = stored(*names)
-    return lambda self: shown(self) + (", inplace=True" if self.inplace else "")
-
-
-def _softmax_dim(self):
-    return f"dim={self.dim}"
-
-
-def make(name, function, options, shown, trained=False, module=__name__):
-    names = tuple(options)
-    required = [n for n, d in options.items() if d is NEEDED]
-
-    def __init__(self, *args, **kwargs):
+    def begin(self, given):
         super(made, self).__init__()
-        if len(args) > len(names):
-            raise TypeError(
-                f"{name}.__init__() takes at most {len(names)} arguments ({len(args)} given)"
-            )
-        given = {**dict(zip(names, args)), **kwargs}
-        for n in given:
-            if n not in options:
-                raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{n}'")
-        for n in required:
-            if n not in given:
-                raise TypeError(f"{name}.__init__() missing 1 required positional argument: '{n}'")
-        for n, default in options.items():
-            setattr(self, n, given.get(n, default))
-        if trained and not 0.0 <= self.__dict__.get("p", 0.0) <= 1.0:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
+        for option, value in given.items():
+            setattr(self, option, value)
 
     def forward(self, input):
         passed = {n: getattr(self, n) for n in names}
@@ -59,109 +56,108 @@ def make(name, function, options, shown, trained=False, module=__name__):
     def plain(self, input):
         return getattr(F, function)(input)
 
-    made = type(
-        name,
-        (Module,),
-        {
-            "__init__": __init__,
-            "forward": forward if names or trained else plain,
-            "__module__": module,
-            "__doc__": f"`torch.nn.functional.{function}` as a module.",
-            **({"extra_repr": shown} if shown else {}),
-        },
-    )
+    def extra_repr(self):
+        told = [n for n in names if n != "inplace" or self.inplace]
+        return stored(*told)(self)
+
+    members = {
+        "__init__": constructor(name, signature, begin),
+        "forward": forward if names or trained else plain,
+        "extra_repr": shown or extra_repr,
+        "__module__": module,
+        "__doc__": f"`torch.nn.functional.{function}` as a module.",
+    }
+    made = type(name, (Module,), members)
     return made
 
 
+def _dropout(self, p=0.5, inplace=False):
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return locals()
+
+
+def _switch(self, inplace=False):
+    return locals()
+
+
+def _dim(self, dim=None):
+    return locals()
+
+
+def _bare(self):
+    return locals()
+
+
+_DROPOUTS = {
+    "Dropout1d": "dropout1d",
+    "Dropout": "dropout",
+    "Dropout2d": "dropout2d",
+    "Dropout3d": "dropout3d",
+    "AlphaDropout": "alpha_dropout",
+    "FeatureAlphaDropout": "feature_alpha_dropout",
+}
 _ROWS = (
-    ("ReLU", "relu", {"inplace": False}, _inplace),
-    ("ReLU6", "relu6", {"inplace": False}, _inplace),
-    (
-        "LeakyReLU",
-        "leaky_relu",
-        {"negative_slope": 0.01, "inplace": False},
-        _and_inplace("negative_slope"),
-    ),
-    ("ELU", "elu", {"alpha": 1.0, "inplace": False}, _and_inplace("alpha")),
-    ("SELU", "selu", {"inplace": False}, _inplace),
-    ("CELU", "celu", {"alpha": 1.0, "inplace": False}, _and_inplace("alpha")),
-    ("GELU", "gelu", {"approximate": "none"}, lambda self: f"approximate={self.approximate!r}"),
-    ("SiLU", "silu", {"inplace": False}, _inplace),
-    ("Mish", "mish", {"inplace": False}, _inplace),
-    ("Sigmoid", "sigmoid", {}, None),
-    ("LogSigmoid", "logsigmoid", {}, None),
-    ("Tanh", "tanh", {}, None),
-    ("Softplus", "softplus", {"beta": 1.0, "threshold": 20.0}, stored("beta", "threshold")),
-    ("Softsign", "softsign", {}, None),
-    (
-        "Hardtanh",
-        "hardtanh",
-        {"min_val": -1.0, "max_val": 1.0, "inplace": False},
-        _and_inplace("min_val", "max_val"),
-    ),
-    ("Hardsigmoid", "hardsigmoid", {"inplace": False}, None),
-    ("Hardswish", "hardswish", {"inplace": False}, None),
-    ("Softmax", "softmax", {"dim": None}, _softmax_dim),
-    ("LogSoftmax", "log_softmax", {"dim": None}, _softmax_dim),
-    ("Softmin", "softmin", {"dim": None}, _softmax_dim),
-    ("GLU", "glu", {"dim": -1}, _softmax_dim),
-    ("Dropout1d", "dropout1d", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
-    ("Dropout", "dropout", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
-    ("Dropout2d", "dropout2d", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
-    ("Dropout3d", "dropout3d", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
-    ("PixelShuffle", "pixel_shuffle", {"upscale_factor": NEEDED}, stored("upscale_factor")),
-    ("PixelUnshuffle", "pixel_unshuffle", {"downscale_factor": NEEDED}, stored("downscale_factor")),
-    ("ChannelShuffle", "channel_shuffle", {"groups": NEEDED}, stored("groups")),
-    ("Tanhshrink", "tanhshrink", {}, None),
-    ("Hardshrink", "hardshrink", {"lambd": 0.5}, lambda self: f"{self.lambd}"),
-    ("Softshrink", "softshrink", {"lambd": 0.5}, lambda self: f"{self.lambd}"),
-    (
-        "Threshold",
-        "threshold",
-        {"threshold": NEEDED, "value": NEEDED, "inplace": False},
-        _and_inplace("threshold", "value"),
-    ),
-    (
-        "RReLU",
-        "rrelu",
-        {"lower": 1.0 / 8, "upper": 1.0 / 3, "inplace": False},
-        _and_inplace("lower", "upper"),
-        True,
-    ),
-    ("AlphaDropout", "alpha_dropout", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
-    (
-        "FeatureAlphaDropout",
-        "feature_alpha_dropout",
-        {"p": 0.5, "inplace": False},
-        stored("p", "inplace"),
-        True,
-    ),
+    ("ReLU", "relu", _switch),
+    ("ReLU6", "relu6", _switch),
+    ("LeakyReLU", "leaky_relu", lambda self, negative_slope=0.01, inplace=False: locals()),
+    ("ELU", "elu", lambda self, alpha=1.0, inplace=False: locals()),
+    ("SELU", "selu", _switch),
+    ("CELU", "celu", lambda self, alpha=1.0, inplace=False: locals()),
+    ("GELU", "gelu", lambda self, approximate="none": locals()),
+    ("SiLU", "silu", _switch),
+    ("Mish", "mish", _switch),
+    ("Sigmoid", "sigmoid", _bare),
+    ("LogSigmoid", "logsigmoid", _bare),
+    ("Tanh", "tanh", _bare),
+    ("Softplus", "softplus", lambda self, beta=1.0, threshold=20.0: locals()),
+    ("Softsign", "softsign", _bare),
+    ("Hardtanh", "hardtanh", lambda self, min_val=-1.0, max_val=1.0, inplace=False: locals()),
+    ("Hardsigmoid", "hardsigmoid", _switch),
+    ("Hardswish", "hardswish", _switch),
+    ("Softmax", "softmax", _dim),
+    ("LogSoftmax", "log_softmax", _dim),
+    ("Softmin", "softmin", _dim),
+    ("GLU", "glu", lambda self, dim=-1: locals()),
+    *((name, function, _dropout) for name, function in _DROPOUTS.items()),
+    ("PixelShuffle", "pixel_shuffle", lambda self, upscale_factor: locals()),
+    ("PixelUnshuffle", "pixel_unshuffle", lambda self, downscale_factor: locals()),
+    ("ChannelShuffle", "channel_shuffle", lambda self, groups: locals()),
+    ("Tanhshrink", "tanhshrink", _bare),
+    ("Hardshrink", "hardshrink", lambda self, lambd=0.5: locals()),
+    ("Softshrink", "softshrink", lambda self, lambd=0.5: locals()),
+    ("Threshold", "threshold", lambda self, threshold, value, inplace=False: locals()),
+    ("RReLU", "rrelu", lambda self, lower=1.0 / 8, upper=1.0 / 3, inplace=False: locals()),
     (
         "LocalResponseNorm",
         "local_response_norm",
-        {"size": NEEDED, "alpha": 1e-4, "beta": 0.75, "k": 1.0},
-        lambda self: f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}",
+        lambda self, size, alpha=1e-4, beta=0.75, k=1.0: locals(),
     ),
-    (
-        "Unfold",
-        "unfold",
-        {"kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1},
-        stored("kernel_size", "dilation", "padding", "stride"),
+    (  # the older name, with another default
+        "CrossMapLRN2d",
+        "local_response_norm",
+        lambda self, size, alpha=1e-4, beta=0.75, k=1: locals(),
     ),
+    ("Unfold", "unfold", lambda self, kernel_size, dilation=1, padding=0, stride=1: locals()),
     (
         "Fold",
         "fold",
-        {"output_size": NEEDED, "kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1},
-        stored("output_size", "kernel_size", "dilation", "padding", "stride"),
+        lambda self, output_size, kernel_size, dilation=1, padding=0, stride=1: locals(),
     ),
 )
+_SHOWN = {  # of those that do not print their options by name
+    **dict.fromkeys(_DROPOUTS, stored("p", "inplace")),
+    **dict.fromkeys(["Hardsigmoid", "Hardswish"], stored()),
+    **dict.fromkeys(["Hardshrink", "Softshrink"], lambda self: f"{self.lambd}"),
+    **dict.fromkeys(
+        ["LocalResponseNorm", "CrossMapLRN2d"],
+        lambda self: f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}",
+    ),
+    "GELU": lambda self: f"approximate={self.approximate!r}",
+}
 
-CLASSES = {row[0]: make(*row) for row in _ROWS}
+CLASSES = {
+    row[0]: make(*row, _SHOWN.get(row[0]), trained=row[0] in {"RReLU", *_DROPOUTS}) for row in _ROWS
+}
 CLASSES["ReLU6"].min_val, CLASSES["ReLU6"].max_val = 0.0, 6.0
-CLASSES["CrossMapLRN2d"] = make(  # the older name, with another default
-    "CrossMapLRN2d",
-    "local_response_norm",
-    {"size": NEEDED, "alpha": 1e-4, "beta": 0.75, "k": 1},
-    CLASSES["LocalResponseNorm"].extra_repr,
-)
 globals().update(CLASSES)

@@ -7,6 +7,12 @@ from ..parameter import Parameter
 from .module import Module
 
 
+def _sizes(embeddings):
+    if embeddings.dim() != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    return embeddings.shape
+
+
 class _Table(Module):
     def __init__(self, num_embeddings, embedding_dim, padding_idx, weight, freeze, device, dtype):
         super().__init__()
@@ -64,9 +70,7 @@ class Embedding(_Table):
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None,
                         norm_type=2.0, scale_grad_by_freq=False, sparse=False):  # fmt: skip
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, columns = embeddings.shape
+        rows, columns = _sizes(embeddings)
         options = (padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
         return cls(rows, columns, *options, _weight=embeddings, _freeze=freeze)
 
@@ -95,9 +99,7 @@ class EmbeddingBag(_Table):
     def from_pretrained(cls, embeddings, freeze=True, max_norm=None, norm_type=2.0,
                         scale_grad_by_freq=False, mode="mean", sparse=False,
                         include_last_offset=False, padding_idx=None):  # fmt: skip
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, columns = embeddings.shape
+        rows, columns = _sizes(embeddings)
         options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse)
         bag = cls(rows, columns, *options, embeddings, include_last_offset, padding_idx)
         bag.weight.requires_grad = not freeze

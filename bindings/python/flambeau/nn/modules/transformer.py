@@ -43,20 +43,23 @@ def _is_causal(mask, is_causal, length):
 class _Layer(Module):
     """The feed-forward half that both kinds of layer share."""
 
-    def _build(self, attentions, d_model, nhead, dim_feedforward, dropout, activation, options):
-        eps, batch_first, norm_first, bias, kind = options
-        for name in attentions:
-            attention = MultiheadAttention(
-                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **kind
-            )
-            setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kind)
+    _attentions = ()
+
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu,
+                 layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, device=None,
+                 dtype=None):  # fmt: skip
+        super().__init__()
+        kind = {"bias": bias, "device": device, "dtype": dtype}
+        for name in self._attentions:
+            how = {"dropout": dropout, "batch_first": batch_first}
+            setattr(self, name, MultiheadAttention(d_model, nhead, **how, **kind))
+        self.linear1 = Linear(d_model, dim_feedforward, **kind)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kind)
+        self.linear2 = Linear(dim_feedforward, d_model, **kind)
         self.norm_first = norm_first
-        count = len(attentions) + 1
+        count = len(self._attentions) + 1
         for i in range(count):
-            setattr(self, f"norm{i + 1}", LayerNorm(d_model, eps=eps, bias=bias, **kind))
+            setattr(self, f"norm{i + 1}", LayerNorm(d_model, eps=layer_norm_eps, **kind))
         for i in range(count):
             setattr(self, f"dropout{i + 1}", Dropout(dropout))
         self.activation = _activation(activation)
@@ -86,13 +89,7 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network, each with a residual and a norm."""
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu,
-                 layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, device=None,
-                 dtype=None):  # fmt: skip
-        super().__init__()
-        kind = {"device": device, "dtype": dtype}
-        options = (layer_norm_eps, batch_first, norm_first, bias, kind)
-        self._build(("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, options)
+    _attentions = ("self_attn",)
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         def attend(x):
@@ -110,14 +107,7 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention over a memory, and a feed-forward network."""
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu,
-                 layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, device=None,
-                 dtype=None):  # fmt: skip
-        super().__init__()
-        kind = {"device": device, "dtype": dtype}
-        options = (layer_norm_eps, batch_first, norm_first, bias, kind)
-        names = ("self_attn", "multihead_attn")
-        self._build(names, d_model, nhead, dim_feedforward, dropout, activation, options)
+    _attentions = "self_attn", "multihead_attn"
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                 memory_key_padding_mask=None, tgt_is_causal=False,

@@ -3,10 +3,9 @@ distances."""
 
 import math
 
-from ..._torch import empty
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import room
 from .module import Module
 
 
@@ -17,7 +16,7 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
-        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
+        self.weight = room(num_parameters, device=device, dtype=dtype)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -52,11 +51,9 @@ class Bilinear(Module):
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
-        shape = (out_features, in1_features, in2_features)
-        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
-        )
+        kind = {"device": device, "dtype": dtype}
+        self.weight = room((out_features, in1_features, in2_features), **kind)
+        self.register_parameter("bias", room(out_features, bias, **kind))
         self.reset_parameters()
 
     def reset_parameters(self):

@@ -6,14 +6,18 @@ from ..._torch import ones_like, zeros_like
 from ..parameter import Parameter
 
 
-def fuse_conv_bn_eval(conv, bn, transpose=False):
-    """A convolution that does what `conv` followed by `bn` does, both in eval mode."""
-    if conv.training or bn.training:
+def _parts(layer, bn):
+    """A copy of the layer, and what the norm does to its results."""
+    if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     if bn.running_mean is None or bn.running_var is None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
-    fused = deepcopy(conv)
-    statistics = bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    return deepcopy(layer), (bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
+
+
+def fuse_conv_bn_eval(conv, bn, transpose=False):
+    """A convolution that does what `conv` followed by `bn` does, both in eval mode."""
+    fused, statistics = _parts(conv, bn)
     fused.weight, fused.bias = fuse_conv_bn_weights(
         fused.weight, fused.bias, *statistics, transpose
     )
@@ -39,17 +43,12 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
 
 def fuse_linear_bn_eval(linear, bn):
     """A linear layer that does what `linear` followed by `bn` does, both in eval mode."""
-    if linear.training or bn.training:
-        raise AssertionError("Fusion only for eval!")
+    fused, statistics = _parts(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
             f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
         )
-    if bn.running_mean is None or bn.running_var is None:
-        raise AssertionError("bn.running_mean and bn.running_var must not be None")
-    fused = deepcopy(linear)
-    statistics = bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
     fused.weight, fused.bias = fuse_linear_bn_weights(fused.weight, fused.bias, *statistics)
     return fused
 

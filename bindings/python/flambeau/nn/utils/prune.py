@@ -9,6 +9,16 @@ from ..modules import Module
 from .convert_parameters import parameters_to_vector
 
 
+def _deciding(given, tensor, what):
+    """What decides about each entry of a tensor: its values, unless scores are given."""
+    if given is None or given.shape == tensor.shape:
+        return tensor if given is None else given
+    raise AssertionError(
+        f"importance_scores should have the same shape as {what}, got {given.shape} vs "
+        f"{tensor.shape}"
+    )
+
+
 class BasePruningMethod(ABC):
     """A way to choose what is left out; subclasses define `compute_mask` and `PRUNING_TYPE`."""
 
@@ -35,12 +45,7 @@ class BasePruningMethod(ABC):
         method = _after_earlier(cls(*args, **kwargs), module, name)
         again = isinstance(method, PruningContainer)
         current = getattr(module, name)
-        scores = current if importance_scores is None else importance_scores
-        if scores.shape != current.shape:
-            raise AssertionError(
-                f"importance_scores should have the same shape as parameter {name} of {module}, "
-                f"got {scores.shape} vs {current.shape}"
-            )
+        scores = _deciding(importance_scores, current, f"parameter {name} of {module}")
         if again:
             before = getattr(module, name + "_mask").detach().clone()
         else:
@@ -57,12 +62,7 @@ class BasePruningMethod(ABC):
 
     def prune(self, t, default_mask=None, importance_scores=None):
         """A pruned copy of a tensor."""
-        scores = t if importance_scores is None else importance_scores
-        if scores.shape != t.shape:
-            raise AssertionError(
-                "importance_scores should have the same shape as tensor t, got "
-                f"{scores.shape} vs {t.shape}"
-            )
+        scores = _deciding(importance_scores, t, "tensor t")
         before = ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask=before)
 
@@ -273,40 +273,39 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
+def _pruned(method, module, name, *options, **scores):
+    method.apply(module, name, *options, **scores)
+    return module
+
+
 def identity(module, name):
     """Prepares a parameter for pruning and leaves nothing out."""
-    Identity.apply(module, name)
-    return module
+    return _pruned(Identity, module, name)
 
 
 def random_unstructured(module, name, amount):
     """Leaves out entries at random."""
-    RandomUnstructured.apply(module, name, amount)
-    return module
+    return _pruned(RandomUnstructured, module, name, amount)
 
 
 def l1_unstructured(module, name, amount, importance_scores=None):
     """Leaves out the entries nearest to 0, or with the least scores."""
-    L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
-    return module
+    return _pruned(L1Unstructured, module, name, amount, importance_scores=importance_scores)
 
 
 def random_structured(module, name, amount, dim):
     """Leaves out slices along `dim` at random."""
-    RandomStructured.apply(module, name, amount, dim)
-    return module
+    return _pruned(RandomStructured, module, name, amount, dim)
 
 
 def ln_structured(module, name, amount, n, dim, importance_scores=None):
     """Leaves out the slices along `dim` with the least norm."""
-    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
-    return module
+    return _pruned(LnStructured, module, name, amount, n, dim, importance_scores=importance_scores)
 
 
 def custom_from_mask(module, name, mask):
     """Leaves out what a mask says."""
-    CustomFromMask.apply(module, name, mask)
-    return module
+    return _pruned(CustomFromMask, module, name, mask)
 
 
 def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
