@@ -8,18 +8,19 @@ from .. import _torch as torch
 from . import constraints
 from .distribution import Distribution, broadcast, clamped, lazy_property, probs_or_logits
 from .exp_family import ExponentialFamily
+from .location_scale import open_uniform
 
 
 class _Trial(Distribution):
     """The shared parameter."""
 
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._name = probs_or_logits(probs, logits)
-        if probs is not None:
-            self.probs, scalars = broadcast(probs)
-        else:
-            self.logits, scalars = broadcast(logits)
-        super().__init__(() if scalars else self._given.size(), (), validate_args)
+        (given,) = broadcast(logits if probs is None else probs)
+        setattr(self, self._name, given)
+        super().__init__(given.size(), (), validate_args)
 
     @property
     def _given(self):
@@ -47,7 +48,6 @@ class _Trial(Distribution):
 class Bernoulli(_Trial, ExponentialFamily):
     """1 with probability `probs`, else 0."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
 
@@ -60,9 +60,8 @@ class Bernoulli(_Trial, ExponentialFamily):
         found = (self.probs >= 0.5).to(self.probs.dtype)
         return torch.where(self.probs == 0.5, float("nan"), found)
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+    def _drawn(self, sample_shape):
+        return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         self._checked(value)
@@ -80,26 +79,21 @@ class Bernoulli(_Trial, ExponentialFamily):
 
     def enumerate_support(self, expand=True):
         values = torch.arange(2, dtype=self._given.dtype, device=self._given.device)
-        values = values.view(-1, *[1] * len(self._batch_shape))
-        return values.expand(-1, *self._batch_shape) if expand else values
+        return self._listed(values, expand)
 
 
 class Geometric(_Trial):
     """How many trials fail before the first success, each with probability `probs`."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
     mean = property(lambda self: 1.0 / self.probs - 1.0)
     mode = property(lambda self: torch.zeros_like(self.probs))
     variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            shape = self._extended_shape(sample_shape)
-            u = torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device)
-            u = u.clamp(min=torch.finfo(u.dtype).tiny)
-            return (u.log() / torch.log1p(-self.probs)).floor()
+    def _drawn(self, sample_shape):
+        u = self._noise(open_uniform, sample_shape, self.probs)
+        return (u.log() / torch.log1p(-self.probs)).floor()
 
     def log_prob(self, value):
         self._checked(value)

@@ -47,7 +47,7 @@ class _Classes(Distribution):
         given = self._given.expand((*batch_shape, self._num_events))
         return self._like(batch_shape, _instance, _name=self._name, **{self._name: given})
 
-    def _drawn(self, sample_shape):
+    def _classes(self, sample_shape):
         """Numbers of classes, sample_shape + batch_shape."""
         shape = torch.Size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
@@ -80,9 +80,8 @@ class Categorical(_Classes):
     variance = mean
     mode = property(lambda self: self.probs.argmax(-1))
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return self._drawn(sample_shape)
+    def _drawn(self, sample_shape):
+        return self._classes(sample_shape)
 
     def log_prob(self, value):
         self._checked(value)
@@ -92,9 +91,7 @@ class Categorical(_Classes):
         return logits.gather(-1, value.expand((*shape, 1))).squeeze(-1)
 
     def enumerate_support(self, expand=True):
-        values = torch.arange(self._num_events, device=self._given.device)
-        values = values.view(-1, *[1] * len(self._batch_shape))
-        return values.expand(-1, *self._batch_shape) if expand else values
+        return self._listed(torch.arange(self._num_events, device=self._given.device), expand)
 
 
 class OneHotCategorical(_Classes):
@@ -113,9 +110,8 @@ class OneHotCategorical(_Classes):
     def _one_hot(self, classes):
         return one_hot(classes, self._num_events).to(self.probs.dtype)
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return self._one_hot(self._drawn(sample_shape))
+    def _drawn(self, sample_shape):
+        return self._one_hot(self._classes(sample_shape))
 
     def log_prob(self, value):
         self._checked(value)

@@ -25,13 +25,6 @@ class Constraint:
         return type(self).__name__ + "()"
 
 
-class Real(Constraint):
-    """Every number but NaN."""
-
-    def check(self, value):
-        return value == value
-
-
 class Dependent(Constraint):
     """A set that depends on the other parameters; what is known of it without them is given."""
 
@@ -69,15 +62,6 @@ def is_dependent(constraint):
     return isinstance(constraint, Dependent)
 
 
-class Boolean(Constraint):
-    """0 and 1."""
-
-    is_discrete = True
-
-    def check(self, value):
-        return (value == 0) | (value == 1)
-
-
 class _Bounded(Constraint):
     """A set with bounds, which are shown."""
 
@@ -93,172 +77,162 @@ def _shown(bound):
     return bound.item() if isinstance(bound, torch.Tensor) and bound.numel() == 1 else bound
 
 
-class GreaterThan(_Bounded):
-    """Numbers above a bound."""
-
+class _Above(_Bounded):
     def __init__(self, lower_bound):
         super().__init__(lower_bound=lower_bound)
 
-    def check(self, value):
-        return value > self.lower_bound
 
-
-class GreaterThanEq(GreaterThan):
-    """Numbers from a bound on."""
-
-    def check(self, value):
-        return value >= self.lower_bound
-
-
-class LessThan(_Bounded):
-    """Numbers below a bound."""
-
+class _Below(_Bounded):
     def __init__(self, upper_bound):
         super().__init__(upper_bound=upper_bound)
 
-    def check(self, value):
-        return value < self.upper_bound
 
-
-class Interval(_Bounded):
-    """Numbers between two bounds, which belong to it."""
-
+class _Between(_Bounded):
     def __init__(self, lower_bound, upper_bound):
         super().__init__(lower_bound=lower_bound, upper_bound=upper_bound)
 
-    def check(self, value):
-        return (value >= self.lower_bound) & (value <= self.upper_bound)
+
+def _set(base=Constraint, **facts):
+    """Makes the function below, which is the check and says in words what it checks, a set."""
+
+    def make(check):
+        members = {"check": check, "__doc__": check.__doc__, "__module__": __name__, **facts}
+        return type(check.__name__, (base,), members)
+
+    return make
 
 
-class HalfOpenInterval(Interval):
+def _whole(value):
+    return value % 1 == 0
+
+
+@_set()
+def Real(self, value):
+    """Every number but NaN."""
+    return value == value
+
+
+@_set(is_discrete=True)
+def Boolean(self, value):
+    """0 and 1."""
+    return (value == 0) | (value == 1)
+
+
+@_set(_Above)
+def GreaterThan(self, value):
+    """Numbers above a bound."""
+    return value > self.lower_bound
+
+
+@_set(GreaterThan)
+def GreaterThanEq(self, value):
+    """Numbers from a bound on."""
+    return value >= self.lower_bound
+
+
+@_set(_Below)
+def LessThan(self, value):
+    """Numbers below a bound."""
+    return value < self.upper_bound
+
+
+@_set(_Between)
+def Interval(self, value):
+    """Numbers between two bounds, which belong to it."""
+    return (value >= self.lower_bound) & (value <= self.upper_bound)
+
+
+@_set(Interval)
+def HalfOpenInterval(self, value):
     """Numbers from a bound on and below another."""
-
-    def check(self, value):
-        return (value >= self.lower_bound) & (value < self.upper_bound)
+    return (value >= self.lower_bound) & (value < self.upper_bound)
 
 
-class IntegerInterval(Interval):
+@_set(Interval, is_discrete=True)
+def IntegerInterval(self, value):
     """Whole numbers between two bounds, which belong to it."""
-
-    is_discrete = True
-
-    def check(self, value):
-        return (value % 1 == 0) & super().check(value)
+    return _whole(value) & Interval.check(self, value)
 
 
-class IntegerGreaterThan(GreaterThanEq):
+@_set(GreaterThanEq, is_discrete=True)
+def IntegerGreaterThan(self, value):
     """Whole numbers from a bound on."""
-
-    is_discrete = True
-
-    def check(self, value):
-        return (value % 1 == 0) & super().check(value)
+    return _whole(value) & (value >= self.lower_bound)
 
 
-class IntegerLessThan(LessThan):
+@_set(LessThan, is_discrete=True)
+def IntegerLessThan(self, value):
     """Whole numbers up to a bound."""
-
-    is_discrete = True
-
-    def check(self, value):
-        return (value % 1 == 0) & (value <= self.upper_bound)
+    return _whole(value) & (value <= self.upper_bound)
 
 
-class Simplex(Constraint):
+@_set(event_dim=1)
+def Simplex(self, value):
     """Vectors of numbers that are not negative and sum to 1."""
-
-    event_dim = 1
-
-    def check(self, value):
-        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+    return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
 
-class OneHot(Constraint):
+@_set(is_discrete=True, event_dim=1)
+def OneHot(self, value):
     """Vectors with a single 1, else 0."""
-
-    is_discrete = True
-    event_dim = 1
-
-    def check(self, value):
-        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
+    return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
 
 
-class Multinomial(Constraint):
+@_set(_Below, is_discrete=True, event_dim=1, __repr__=Constraint.__repr__)
+def Multinomial(self, value):
     """Vectors of counts whose sum is at most `upper_bound`."""
-
-    is_discrete = True
-    event_dim = 1
-
-    def __init__(self, upper_bound):
-        self.upper_bound = upper_bound
-
-    def check(self, value):
-        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+    return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
-class LowerTriangular(Constraint):
+@_set(event_dim=2)
+def LowerTriangular(self, value):
     """Square matrices with 0 above the diagonal."""
-
-    event_dim = 2
-
-    def check(self, value):
-        return (value.tril() == value).flatten(-2).all(-1)
+    return (value.tril() == value).flatten(-2).all(-1)
 
 
-class LowerCholesky(LowerTriangular):
+@_set(LowerTriangular)
+def LowerCholesky(self, value):
     """Lower triangles with a positive diagonal."""
+    above = value.diagonal(dim1=-2, dim2=-1) > 0
+    return LowerTriangular.check(self, value) & above.all(-1)
 
-    def check(self, value):
-        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
-
-class CorrCholesky(LowerCholesky):
+@_set(LowerCholesky)
+def CorrCholesky(self, value):
     """Lower triangles with a positive diagonal and rows of length 1."""
-
-    def check(self, value):
-        tolerance = torch.finfo(value.dtype).eps * value.size(-1) * 10
-        lengths = torch.linalg.norm(value.detach(), dim=-1)
-        return super().check(value) & ((lengths - 1).abs() <= tolerance).all(-1)
+    tolerance = torch.finfo(value.dtype).eps * value.size(-1) * 10
+    lengths = torch.linalg.norm(value.detach(), dim=-1)
+    return LowerCholesky.check(self, value) & ((lengths - 1).abs() <= tolerance).all(-1)
 
 
-class Square(Constraint):
+@_set(event_dim=2)
+def Square(self, value):
     """Matrices with as many rows as columns."""
-
-    event_dim = 2
-
-    def check(self, value):
-        found = value.shape[-1] == value.shape[-2]
-        return torch.full(value.shape[:-2], found, dtype=torch.bool, device=value.device)
+    found = value.shape[-1] == value.shape[-2]
+    return torch.full(value.shape[:-2], found, dtype=torch.bool, device=value.device)
 
 
-class Symmetric(Square):
+@_set(Square)
+def Symmetric(self, value):
     """Square matrices that equal their transpose."""
-
-    def check(self, value):
-        square = super().check(value)
-        if not square.all():
-            return square
-        return torch.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
+    square = Square.check(self, value)
+    if not square.all():
+        return square
+    return torch.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
 
 
-class PositiveSemidefinite(Symmetric):
+@_set(Symmetric)
+def PositiveSemidefinite(self, value):
     """Symmetric matrices without negative eigenvalues."""
-
-    def check(self, value):
-        symmetric = super().check(value)
-        if not symmetric.all():
-            return symmetric
-        return (torch.linalg.eigvalsh(value) >= 0).all(-1)
+    symmetric = Symmetric.check(self, value)
+    return (torch.linalg.eigvalsh(value) >= 0).all(-1) if symmetric.all() else symmetric
 
 
-class PositiveDefinite(Symmetric):
+@_set(Symmetric)
+def PositiveDefinite(self, value):
     """Symmetric matrices whose eigenvalues are positive."""
-
-    def check(self, value):
-        symmetric = super().check(value)
-        if not symmetric.all():
-            return symmetric
-        return torch.linalg.cholesky_ex(value).info == 0
+    symmetric = Symmetric.check(self, value)
+    return torch.linalg.cholesky_ex(value).info == 0 if symmetric.all() else symmetric
 
 
 class _Of(Constraint):

@@ -17,7 +17,6 @@ from .exp_family import ExponentialFamily
 class ContinuousBernoulli(_Trial, ExponentialFamily):
     """A number in [0, 1] where Bernoulli has 0 or 1."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
@@ -74,8 +73,7 @@ class ContinuousBernoulli(_Trial, ExponentialFamily):
         return torch.where(far, p * (p - 1) / (1 - 2 * p) ** 2 + self._log_odds(p) ** -2, near)
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        return self.icdf(torch.rand(shape, dtype=self._given.dtype, device=self._given.device))
+        return self.icdf(self._noise(torch.rand, sample_shape, self._given))
 
     def log_prob(self, value):
         self._checked(value)

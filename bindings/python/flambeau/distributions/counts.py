@@ -16,18 +16,15 @@ class Poisson(ExponentialFamily):
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
-    _own = ("rate",)
 
     def __init__(self, rate, validate_args=None):
-        self.rate, scalars = broadcast(rate)
-        super().__init__(() if scalars else self.rate.size(), (), validate_args)
+        self._begin(validate_args, rate=rate)
 
     mean = variance = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+    def _drawn(self, sample_shape):
+        return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         self._checked(value)
@@ -53,8 +50,8 @@ class Binomial(_Trial):
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         self._name = probs_or_logits(probs, logits)
         given = logits if probs is None else probs
-        self.total_count, given, _ = broadcast(total_count, given)
-        self.total_count = self.total_count.to(given.dtype)
+        count, given = broadcast(total_count, given)
+        self.total_count = count.to(given.dtype)
         setattr(self, self._name, given)
         Distribution.__init__(self, given.size(), (), validate_args)
 
@@ -78,10 +75,9 @@ class Binomial(_Trial):
             batch_shape, _instance, total_count=self.total_count.expand(batch_shape), **given
         )
 
-    def sample(self, sample_shape=()):
+    def _drawn(self, sample_shape):
         shape = self._extended_shape(sample_shape)
-        with torch.no_grad():
-            return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+        return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value):
         self._checked(value)
@@ -102,8 +98,7 @@ class Binomial(_Trial):
                 "Inhomogeneous total count not supported by `enumerate_support`."
             )
         like = {"dtype": self._given.dtype, "device": self._given.device}
-        values = torch.arange(1 + total, **like).view(-1, *[1] * len(self._batch_shape))
-        return values.expand(-1, *self._batch_shape) if expand else values
+        return self._listed(torch.arange(1 + total, **like), expand)
 
     def _shown_parameters(self):
         return ["total_count", self._name]
@@ -134,10 +129,9 @@ class NegativeBinomial(_Trial):
     expand = Binomial.expand
     _shown_parameters = Distribution._shown_parameters
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            rate = Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
-            return torch.poisson(rate.sample(sample_shape))
+    def _drawn(self, sample_shape):
+        rate = Gamma(self.total_count, torch.exp(-self.logits), validate_args=False)
+        return torch.poisson(rate.sample(sample_shape))
 
     def log_prob(self, value):
         self._checked(value)
@@ -173,12 +167,11 @@ class Multinomial(Distribution):
         inner = self._categorical.expand(batch_shape)
         return self._like(batch_shape, _instance, total_count=self.total_count, _categorical=inner)
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            drawn = self._categorical.sample((self.total_count, *sample_shape))
-            drawn = drawn.movedim(0, -1)
-            counts = self.probs.new_zeros(self._extended_shape(sample_shape))
-            return counts.scatter_add(-1, drawn, torch.ones_like(drawn, dtype=counts.dtype))
+    def _drawn(self, sample_shape):
+        drawn = self._categorical.sample((self.total_count, *sample_shape))
+        drawn = drawn.movedim(0, -1)
+        counts = self.probs.new_zeros(self._extended_shape(sample_shape))
+        return counts.scatter_add(-1, drawn, torch.ones_like(drawn, dtype=counts.dtype))
 
     def log_prob(self, value):
         self._checked(value)

@@ -26,7 +26,7 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     arg_constraints = {}
-    _own = ()
+    _own = ()  # the parameters, where each has the batch's shape
     _validate_args = True
 
     @staticmethod
@@ -44,6 +44,13 @@ class Distribution:
         if self._validate_args:
             self._check_parameters()
         super().__init__()  # a program's own may have other bases too
+
+    def _begin(self, validate_args, **parameters):
+        """Begins a distribution of numbers by its parameters, numbers or tensors that broadcast to
+        the batch's shape."""
+        held = broadcast(*parameters.values())
+        self.__dict__.update(zip(parameters, held), _own=tuple(parameters))
+        Distribution.__init__(self, held[0].size(), (), validate_args)
 
     def _check_parameters(self):
         for name, constraint in self.arg_constraints.items():
@@ -90,7 +97,10 @@ class Distribution:
     def sample(self, sample_shape=()):
         """A sample per element of the batch, and `sample_shape` of them; no gradient."""
         with torch.no_grad():
-            return self.rsample(sample_shape)
+            return self._drawn(sample_shape)
+
+    def _drawn(self, sample_shape):
+        return self.rsample(sample_shape)
 
     def rsample(self, sample_shape=()):
         """A sample as a differentiable function of the parameters."""
@@ -125,12 +135,11 @@ class Distribution:
         raise NotImplementedError
 
     def expand(self, batch_shape, _instance=None):
-        """The same distribution with its batch expanded; by itself where `_own` names all of its
-        parameters, of which each has the batch's shape."""
+        """The same distribution with its batch expanded."""
         if not self._own:
             raise NotImplementedError
         held = {name: getattr(self, name).expand(batch_shape) for name in self._own}
-        return self._like(batch_shape, _instance, **held)
+        return self._like(batch_shape, _instance, _own=self._own, **held)
 
     def _get_checked_instance(self, cls, _instance=None):
         """The object that `expand` fills in: a kind with an `__init__` of its own makes it."""
@@ -153,6 +162,16 @@ class Distribution:
 
     def _extended_shape(self, sample_shape=()):
         return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    def _noise(self, draw, sample_shape, like):
+        """What `draw`, such as torch.rand, gives in the shape of a sample and `like`'s dtype."""
+        shape = self._extended_shape(sample_shape)
+        return draw(shape, dtype=like.dtype, device=like.device)
+
+    def _listed(self, values, expand):
+        """All values that there are, as `enumerate_support` gives them."""
+        values = values.view(-1, *[1] * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values
 
     def _checked(self, value):
         if self._validate_args:
@@ -204,19 +223,19 @@ def sum_rightmost(value, dims):
 
 
 def broadcast(*values):
-    """Numbers and tensors as tensors of one shape; whether all of them were numbers."""
+    """Numbers and tensors as tensors of one shape."""
     if not all(isinstance(v, (int, float, torch.Tensor)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects "
             "implementing __torch_function__."
         )
-    scalars = all(isinstance(v, (int, float)) for v in values)
-    model = next((v for v in values if isinstance(v, torch.Tensor)), None)
-    options = {} if model is None else {"dtype": model.dtype, "device": model.device}
-    if scalars:
-        options = {"dtype": torch.get_default_dtype()}
+    options = {"dtype": torch.get_default_dtype()}
+    for model in values:
+        if isinstance(model, torch.Tensor):
+            options = {"dtype": model.dtype, "device": model.device}
+            break
     made = [v if isinstance(v, torch.Tensor) else torch.tensor(v, **options) for v in values]
-    return (*torch.broadcast_tensors(*made), scalars)
+    return tuple(torch.broadcast_tensors(*made))
 
 
 def probs_or_logits(probs, logits):

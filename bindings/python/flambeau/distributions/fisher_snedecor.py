@@ -6,7 +6,7 @@ import math
 
 from .. import _torch as torch
 from . import constraints
-from .distribution import Distribution, broadcast
+from .distribution import Distribution
 from .gamma import Gamma
 
 
@@ -16,11 +16,9 @@ class FisherSnedecor(Distribution):
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
-    _own = "df1", "df2"
 
     def __init__(self, df1, df2, validate_args=None):
-        self.df1, self.df2, scalars = broadcast(df1, df2)
-        super().__init__(() if scalars else self.df1.size(), (), validate_args)
+        self._begin(validate_args, df1=df1, df2=df2)
 
     @property
     def mean(self):

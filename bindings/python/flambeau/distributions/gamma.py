@@ -7,7 +7,7 @@ import math
 
 from .. import _torch as torch
 from . import constraints
-from .distribution import Distribution, broadcast
+from .distribution import Distribution
 from .exp_family import ExponentialFamily
 
 
@@ -23,11 +23,9 @@ class Gamma(ExponentialFamily):
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
-    _own = "concentration", "rate"
 
     def __init__(self, concentration, rate, validate_args=None):
-        self.concentration, self.rate, scalars = broadcast(concentration, rate)
-        super().__init__(() if scalars else self.rate.size(), (), validate_args)
+        self._begin(validate_args, concentration=concentration, rate=rate)
 
     mean = property(lambda self: self.concentration / self.rate)
     mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
@@ -82,13 +80,9 @@ class Beta(ExponentialFamily):
     }
     support = constraints.unit_interval
     has_rsample = True
-    _own = "concentration1", "concentration0"
 
     def __init__(self, concentration1, concentration0, validate_args=None):
-        self.concentration1, self.concentration0, scalars = broadcast(
-            concentration1, concentration0
-        )
-        super().__init__(() if scalars else self.concentration1.size(), (), validate_args)
+        self._begin(validate_args, concentration1=concentration1, concentration0=concentration0)
 
     _total = property(lambda self: self.concentration1 + self.concentration0)
     mean = property(lambda self: self.concentration1 / self._total)
@@ -191,11 +185,9 @@ class StudentT(Distribution):
     }
     support = constraints.real
     has_rsample = True
-    _own = "df", "loc", "scale"
 
     def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
-        self.df, self.loc, self.scale, _ = broadcast(df, loc, scale)
-        super().__init__(self.df.size(), (), validate_args)
+        self._begin(validate_args, df=df, loc=loc, scale=scale)
 
     mode = property(lambda self: self.loc)
 
@@ -211,9 +203,8 @@ class StudentT(Distribution):
         )
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        normal = torch.randn(shape, dtype=self.df.dtype, device=self.df.device)
-        chi2 = 2 * gamma_variable(self.df / 2, shape)
+        normal = self._noise(torch.randn, sample_shape, self.df)
+        chi2 = 2 * gamma_variable(self.df / 2, normal.shape)
         return self.loc + self.scale * normal * torch.rsqrt(chi2 / self.df)
 
     def _log_constant(self):

@@ -6,7 +6,7 @@ import math
 
 from .. import _torch as torch
 from . import constraints
-from .distribution import Distribution, broadcast
+from .distribution import Distribution
 
 
 class GeneralizedPareto(Distribution):
@@ -19,11 +19,9 @@ class GeneralizedPareto(Distribution):
         "concentration": constraints.real,
     }
     has_rsample = True
-    _own = tuple(arg_constraints)
 
     def __init__(self, loc, scale, concentration, validate_args=None):
-        self.loc, self.scale, self.concentration, scalars = broadcast(loc, scale, concentration)
-        super().__init__(() if scalars else self.loc.size(), (), validate_args)
+        self._begin(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     mode = property(lambda self: self.loc)
 
@@ -50,8 +48,7 @@ class GeneralizedPareto(Distribution):
         return zero, torch.where(zero, 1.0, self.concentration)
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        return self.icdf(torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
+        return self.icdf(self._noise(torch.rand, sample_shape, self.loc))
 
     def log_survival_function(self, value):
         """The logarithm of the probability of values above `value`."""

@@ -116,15 +116,11 @@ def _from_continuous_bernoulli(p, q):
     return found
 
 
-@register_kl(ContinuousBernoulli, Uniform)
-def _continuous_bernoulli_uniform(p, q):
-    outside = (q.low >= 0) | (q.high <= 1)  # as above
-    return torch.where(outside, math.inf, (q.high - q.low).log() - p.entropy())
-
-
-@register_kl(Beta, Uniform)
-def _beta_uniform(p, q):
+@_for_each([Beta, ContinuousBernoulli], Uniform)
+def _to_uniform(p, q):
     outside = (q.low > 0) | (q.high < 1)
+    if isinstance(p, ContinuousBernoulli):  # as above
+        outside = (q.low >= 0) | (q.high <= 1)
     return torch.where(outside, math.inf, (q.high - q.low).log() - p.entropy())
 
 

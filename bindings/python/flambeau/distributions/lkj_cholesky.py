@@ -24,7 +24,7 @@ class LKJCholesky(Distribution):
                 f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}."
             )
         self.dim = dim
-        self.concentration, _ = broadcast(concentration)
+        (self.concentration,) = broadcast(concentration)
         super().__init__(self.concentration.size(), (dim, dim), validate_args)
 
     def expand(self, batch_shape, _instance=None):
@@ -38,16 +38,14 @@ class LKJCholesky(Distribution):
         beta = Beta(free, a + 0.5 * (self.dim - 1) - free, validate_args=False)
         return beta.expand((*self._batch_shape, self.dim))
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            squares = self._lengths().sample(sample_shape).unsqueeze(-1)
-            shape = self._extended_shape(sample_shape)
-            normal = torch.randn(shape, dtype=squares.dtype, device=squares.device).tril(-1)
-            tiny = torch.finfo(squares.dtype).tiny
-            # The first row has no direction: it is a zero vector and a 1.
-            norms = torch.linalg.norm(normal, dim=-1, keepdim=True).clamp(min=tiny)
-            rows = squares.sqrt() * normal / norms
-            return rows + (1 - (rows**2).sum(-1)).clamp(min=tiny).sqrt().diag_embed()
+    def _drawn(self, sample_shape):
+        squares = self._lengths().sample(sample_shape).unsqueeze(-1)
+        normal = self._noise(torch.randn, sample_shape, squares).tril(-1)
+        tiny = torch.finfo(squares.dtype).tiny
+        # The first row has no direction: it is a zero vector and a 1.
+        norms = torch.linalg.norm(normal, dim=-1, keepdim=True).clamp(min=tiny)
+        rows = squares.sqrt() * normal / norms
+        return rows + (1 - (rows**2).sum(-1)).clamp(min=tiny).sqrt().diag_embed()
 
     def log_prob(self, value):
         self._checked(value)

@@ -7,7 +7,7 @@ import math
 
 from .. import _torch as torch
 from . import constraints
-from .distribution import Distribution, broadcast
+from .distribution import Distribution
 from .exp_family import ExponentialFamily
 
 EULER = 0.57721566490153286061
@@ -19,16 +19,12 @@ class LocationScale(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
-    _own = "loc", "scale"
 
     def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale, scalars = broadcast(loc, scale)
-        super().__init__(() if scalars else self.loc.size(), (), validate_args)
+        self._begin(validate_args, loc=loc, scale=scale)
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        like = {"dtype": self.loc.dtype, "device": self.loc.device}
-        return self.loc + self._standard(shape, like) * self.scale
+        return self.loc + self._noise(self._standard, sample_shape, self.loc) * self.scale
 
     def log_prob(self, value):
         self._checked(value)
@@ -42,10 +38,9 @@ class LocationScale(Distribution):
         return self.scale.log() + self._standard_entropy
 
 
-def open_uniform(shape, like):
+def open_uniform(shape, dtype, device):
     """Uniform numbers in (0, 1), both ends left out so that logarithms stay finite."""
-    tiny = torch.finfo(like["dtype"]).tiny
-    return torch.rand(shape, **like).clamp(min=tiny)
+    return torch.rand(shape, dtype=dtype, device=device).clamp(min=torch.finfo(dtype).tiny)
 
 
 class Normal(LocationScale, ExponentialFamily):
@@ -57,8 +52,7 @@ class Normal(LocationScale, ExponentialFamily):
     stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.scale**2)
 
-    def _standard(self, shape, like):
-        return torch.randn(shape, **like)
+    _standard = staticmethod(torch.randn)
 
     def _standard_log_prob(self, z):
         return -0.5 * z**2 - 0.5 * math.log(2 * math.pi)
@@ -88,8 +82,8 @@ class Laplace(LocationScale):
     stddev = property(lambda self: 2**0.5 * self.scale)
     variance = property(lambda self: 2 * self.scale**2)
 
-    def _standard(self, shape, like):
-        u = open_uniform(shape, like) - 0.5
+    def _standard(self, shape, **like):
+        u = open_uniform(shape, **like) - 0.5
         return -u.sign() * torch.log1p(-2 * u.abs().clamp(max=0.5 - torch.finfo(u.dtype).eps))
 
     def _standard_log_prob(self, z):
@@ -112,8 +106,8 @@ class Cauchy(LocationScale):
     mode = property(lambda self: self.loc)
     variance = property(lambda self: torch.full_like(self.loc, math.inf))
 
-    def _standard(self, shape, like):
-        return torch.tan(math.pi * (open_uniform(shape, like) - 0.5))
+    def _standard(self, shape, **like):
+        return torch.tan(math.pi * (open_uniform(shape, **like) - 0.5))
 
     def _standard_log_prob(self, z):
         return -math.log(math.pi) - torch.log1p(z**2)
@@ -135,8 +129,8 @@ class Gumbel(LocationScale):
     stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
     variance = property(lambda self: self.stddev**2)
 
-    def _standard(self, shape, like):
-        return -torch.log(-torch.log(open_uniform(shape, like)))
+    def _standard(self, shape, **like):
+        return -torch.log(-torch.log(open_uniform(shape, **like)))
 
     def _standard_log_prob(self, z):
         return -z - torch.exp(-z)

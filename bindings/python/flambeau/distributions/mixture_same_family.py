@@ -78,14 +78,13 @@ class MixtureSameFamily(Distribution):
         weights = torch.log_softmax(self.mixture_distribution.logits, -1)
         return torch.logsumexp(found + weights, -1)
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            choice = self.mixture_distribution.expand(self._batch_shape).sample(sample_shape)
-            values = self.component_distribution.sample(sample_shape)
-            place = values.dim() + self._dim
-            index = choice.reshape((*choice.shape, *[1] * (values.dim() - place)))
-            index = index.expand((*choice.shape, 1, *self._event_shape))
-            return values.gather(place, index).squeeze(place)
+    def _drawn(self, sample_shape):
+        choice = self.mixture_distribution.expand(self._batch_shape).sample(sample_shape)
+        values = self.component_distribution.sample(sample_shape)
+        place = values.dim() + self._dim
+        index = choice.reshape((*choice.shape, *[1] * (values.dim() - place)))
+        index = index.expand((*choice.shape, 1, *self._event_shape))
+        return values.gather(place, index).squeeze(place)
 
     def __repr__(self):
         inner = f"{self.mixture_distribution},\n  {self.component_distribution}"

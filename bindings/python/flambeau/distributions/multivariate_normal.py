@@ -84,13 +84,10 @@ class MultivariateNormal(HasScaleMatrix):
             raise ValueError("loc must be at least one-dimensional.")
         self._name, matrix = chosen(covariance_matrix, precision_matrix, scale_tril)
         batch = torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
-        self._set(loc.expand((*batch, -1)), matrix.expand((*batch, -1, -1)))
+        self.loc = loc.expand((*batch, -1))
+        setattr(self, self._name, matrix.expand((*batch, -1, -1)))
         super().__init__(batch, self.loc.shape[-1:], validate_args)
         self._unbroadcasted_scale_tril = factor(self._name, matrix)
-
-    def _set(self, loc, matrix):
-        self.loc = loc
-        setattr(self, self._name, matrix)
 
     mean = mode = property(lambda self: self.loc)
 
@@ -112,8 +109,7 @@ class MultivariateNormal(HasScaleMatrix):
         return self._like(batch_shape, _instance, **given)
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        normal = torch.randn(shape, dtype=self.loc.dtype, device=self.loc.device)
+        normal = self._noise(torch.randn, sample_shape, self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ normal.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value):

@@ -4,7 +4,6 @@ import math
 
 from .. import _torch as torch
 from . import constraints
-from .distribution import broadcast
 from .exp_family import ExponentialFamily
 from .location_scale import Cauchy, Normal, open_uniform
 from .transformed_distribution import TransformedDistribution
@@ -17,19 +16,16 @@ class Exponential(ExponentialFamily):
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
-    _own = ("rate",)
 
     def __init__(self, rate, validate_args=None):
-        self.rate, scalars = broadcast(rate)
-        super().__init__(() if scalars else self.rate.size(), (), validate_args)
+        self._begin(validate_args, rate=rate)
 
     mean = stddev = property(lambda self: self.rate.reciprocal())
     mode = property(lambda self: torch.zeros_like(self.rate))
     variance = property(lambda self: self.rate**-2)
 
     def rsample(self, sample_shape=()):
-        like = {"dtype": self.rate.dtype, "device": self.rate.device}
-        return -open_uniform(self._extended_shape(sample_shape), like).log() / self.rate
+        return -self._noise(open_uniform, sample_shape, self.rate).log() / self.rate
 
     def log_prob(self, value):
         self._checked(value)

@@ -9,7 +9,7 @@ import math
 from .. import _torch as torch
 from . import constraints
 from .distribution import broadcast
-from .gamma import Gamma
+from .gamma import Beta, Gamma
 from .location_scale import EULER
 from .positive import Exponential
 from .transformed_distribution import TransformedDistribution
@@ -23,7 +23,7 @@ class Pareto(TransformedDistribution):
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(self, scale, alpha, validate_args=None):
-        self.scale, self.alpha, _ = broadcast(scale, alpha)
+        self.scale, self.alpha = broadcast(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         stretched = AffineTransform(loc=0, scale=self.scale)
         super().__init__(base, [ExpTransform(), stretched], validate_args=validate_args)
@@ -54,7 +54,7 @@ class Weibull(TransformedDistribution):
     support = constraints.positive
 
     def __init__(self, scale, concentration, validate_args=None):
-        self.scale, self.concentration, _ = broadcast(scale, concentration)
+        self.scale, self.concentration = broadcast(scale, concentration)
         base = Exponential(torch.ones_like(self.scale), validate_args=validate_args)
         steps = [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)]
         super().__init__(base, steps, validate_args=validate_args)
@@ -82,15 +82,12 @@ class Kumaraswamy(TransformedDistribution):
     """Like Beta, with a distribution function that can be inverted:
     1 - (1 - x ** concentration1) ** concentration0."""
 
-    arg_constraints = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    arg_constraints = Beta.arg_constraints
     support = constraints.unit_interval
     has_rsample = True
 
     def __init__(self, concentration1, concentration0, validate_args=None):
-        self.concentration1, self.concentration0, _ = broadcast(concentration1, concentration0)
+        self.concentration1, self.concentration0 = broadcast(concentration1, concentration0)
         ends = torch.zeros_like(self.concentration0), torch.ones_like(self.concentration0)
         steps = [
             PowerTransform(self.concentration0.reciprocal()),

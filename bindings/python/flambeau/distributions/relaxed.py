@@ -20,7 +20,6 @@ from .transforms import ExpTransform, SigmoidTransform
 class LogitRelaxedBernoulli(_Trial):
     """The logit of a RelaxedBernoulli variable."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
     has_rsample = True
 
@@ -36,9 +35,8 @@ class LogitRelaxedBernoulli(_Trial):
         return made
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        u = clamped(torch.rand(shape, dtype=self._given.dtype, device=self._given.device))
-        p = clamped(self.probs.expand(shape))
+        u = clamped(self._noise(torch.rand, sample_shape, self._given))
+        p = clamped(self.probs.expand(u.shape))
         return (u.log() - torch.log1p(-u) + p.log() - torch.log1p(-p)) / self.temperature
 
     def log_prob(self, value):
@@ -90,8 +88,7 @@ class ExpRelaxedCategorical(Distribution):
         return self._like(batch_shape, _instance, **held)
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        u = clamped(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        u = clamped(self._noise(torch.rand, sample_shape, self.logits))
         scores = (self.logits - (-u.log()).log()) / self.temperature
         return torch.log_softmax(scores, -1)
 

@@ -65,9 +65,8 @@ class TransformedDistribution(Distribution):
             value = transform(value)
         return value
 
-    def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return self._forward(self.base_dist.sample(sample_shape))
+    def _drawn(self, sample_shape):
+        return self._forward(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape=()):
         return self._forward(self.base_dist.rsample(sample_shape))

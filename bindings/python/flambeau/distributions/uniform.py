@@ -2,18 +2,16 @@
 
 from .. import _torch as torch
 from . import constraints
-from .distribution import Distribution, broadcast
+from .distribution import Distribution
 
 
 class Uniform(Distribution):
     """Every number in [low, high) alike."""
 
     has_rsample = True
-    _own = "low", "high"
 
     def __init__(self, low, high, validate_args=None):
-        self.low, self.high, scalars = broadcast(low, high)
-        super().__init__(() if scalars else self.low.size(), (), validate_args)
+        self._begin(validate_args, low=low, high=high)
 
     @property
     def arg_constraints(self):
@@ -28,9 +26,7 @@ class Uniform(Distribution):
     variance = property(lambda self: (self.high - self.low) ** 2 / 12)
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        u = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
-        return self.low + u * (self.high - self.low)
+        return self.icdf(self._noise(torch.rand, sample_shape, self.low))
 
     def log_prob(self, value):
         self._checked(value)

@@ -1,8 +1,9 @@
 """Helpers under torch's names, for programs that write distributions of their own."""
 
 from .. import _torch as torch
-from .distribution import broadcast, lazy_property, sum_rightmost
+from .distribution import broadcast as broadcast_all
 from .distribution import clamped as clamp_probs
+from .distribution import lazy_property, sum_rightmost
 
 __all__ = (
     "broadcast_all clamp_probs lazy_property logits_to_probs probs_to_logits tril_matrix_to_vec "
@@ -14,11 +15,6 @@ _sum_rightmost = sum_rightmost
 
 def _standard_normal(shape, dtype=None, device=None):
     return torch.randn(shape, dtype=dtype, device=device)
-
-
-def broadcast_all(*values):
-    """Numbers and tensors as tensors of one shape."""
-    return broadcast(*values)[:-1]
 
 
 def logits_to_probs(logits, is_binary=False):

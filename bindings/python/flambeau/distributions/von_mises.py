@@ -6,7 +6,7 @@ import math
 
 from .. import _torch as torch
 from . import constraints
-from .distribution import Distribution, broadcast, lazy_property
+from .distribution import Distribution, lazy_property
 
 
 def _log_bessel(x, order):
@@ -20,11 +20,9 @@ class VonMises(Distribution):
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     has_rsample = False
-    _own = tuple(arg_constraints)
 
     def __init__(self, loc, concentration, validate_args=None):
-        self.loc, self.concentration, _ = broadcast(loc, concentration)
-        super().__init__(self.loc.size(), (), validate_args)
+        self._begin(validate_args, loc=loc, concentration=concentration)
 
     mean = mode = property(lambda self: self.loc)
 

@@ -78,21 +78,21 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
         diagonal = v.diagonal(dim1=-2, dim2=-1)
         return self._scalar * (v**2 + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def _drawn(self, sample_shape):
+    def _product(self, sample_shape):
         n, like = self._event_shape[-1], {"dtype": self.df.dtype, "device": self.df.device}
         chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(n, **like), validate_args=False)
         roots = chi2.rsample(sample_shape).sqrt().clamp(min=torch.finfo(self.df.dtype).eps)
-        normal = torch.randn(self._extended_shape(sample_shape), **like).tril(-1)
+        normal = self._noise(torch.randn, sample_shape, self.df).tril(-1)
         half = self._unbroadcasted_scale_tril @ (roots.diag_embed() + normal)
         return half @ half.mT
 
     def rsample(self, sample_shape=(), max_try_correction=_TRIES):
-        found = self._drawn(sample_shape)
+        found = self._product(sample_shape)
         singular = ~self.support.check(found.detach())
         for _ in range(max_try_correction):
             if not singular.any():
                 break
-            again = self._drawn(sample_shape)
+            again = self._product(sample_shape)
             found = torch.where(singular[..., None, None], again, found)
             singular = ~self.support.check(found.detach())
         if singular.any():

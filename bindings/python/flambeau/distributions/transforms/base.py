@@ -158,10 +158,16 @@ class _InverseTransform(Transform):
         return f"_InverseTransform({self._inv!r})"
 
 
-def _widened(constraint, event_dim):
-    """The set over as many dimensions as the widest of a chain needs."""
-    more = event_dim - constraint.event_dim
-    return constraints.independent(constraint, more) if more else constraint
+def _end(steps):
+    """The set at the end of a chain of (from, to), over as many dimensions as its widest step
+    needs."""
+    if not steps:
+        return constraints.real
+    dims = steps[0][0].event_dim
+    for before, after in steps:
+        dims = max(dims + after.event_dim - before.event_dim, after.event_dim)
+    more = dims - after.event_dim
+    return constraints.independent(after, more) if more else after
 
 
 class ComposeTransform(Transform):
@@ -181,23 +187,11 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self):
-        if not self.parts:
-            return constraints.real
-        dims = self.parts[-1].codomain.event_dim
-        for part in reversed(self.parts):
-            dims += part.domain.event_dim - part.codomain.event_dim
-            dims = max(dims, part.domain.event_dim)
-        return _widened(self.parts[0].domain, dims)
+        return _end([(part.codomain, part.domain) for part in reversed(self.parts)])
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self):
-        if not self.parts:
-            return constraints.real
-        dims = self.parts[0].domain.event_dim
-        for part in self.parts:
-            dims += part.codomain.event_dim - part.domain.event_dim
-            dims = max(dims, part.codomain.event_dim)
-        return _widened(self.parts[-1].codomain, dims)
+        return _end([(part.domain, part.codomain) for part in self.parts])
 
     bijective = property(lambda self: all(part.bijective for part in self.parts))
 

@@ -47,7 +47,7 @@ class PowerTransform(_Broadcast):
 
     def __init__(self, exponent, cache_size=0):
         super().__init__(cache_size)
-        self.exponent, _ = broadcast(exponent)
+        (self.exponent,) = broadcast(exponent)
 
     sign = property(lambda self: self.exponent.sign())
 

@@ -22,6 +22,12 @@ class _Joined(Transform):
         self.transforms = [t.with_cache(cache_size) for t in self.transforms]
 
     bijective = property(lambda self: all(t.bijective for t in self.transforms))
+    domain = constraints.dependent_property(
+        lambda self: self._set([t.domain for t in self.transforms])
+    )
+    codomain = constraints.dependent_property(
+        lambda self: self._set([t.codomain for t in self.transforms])
+    )
 
     def _parts(self, value, size):
         """The parts, of a value whose size along the dimension must be `size`."""
@@ -77,13 +83,8 @@ class CatTransform(_Joined):
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
         return torch.cat(found, dim) if dim < 0 else sum(found)
 
-    @constraints.dependent_property
-    def domain(self):
-        return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
-
-    @constraints.dependent_property
-    def codomain(self):
-        return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
+    def _set(self, parts):
+        return constraints.cat(parts, self.dim, self.lengths)
 
 
 class StackTransform(_Joined):
@@ -100,10 +101,5 @@ class StackTransform(_Joined):
     def log_abs_det_jacobian(self, x, y):
         return self._join(self._logs(x, y))
 
-    @constraints.dependent_property
-    def domain(self):
-        return constraints.stack([t.domain for t in self.transforms], self.dim)
-
-    @constraints.dependent_property
-    def codomain(self):
-        return constraints.stack([t.codomain for t in self.transforms], self.dim)
+    def _set(self, parts):
+        return constraints.stack(parts, self.dim)
