@@ -23,3 +23,17 @@ def kind(module, name, why, *bases):
 
     doc = f"Unsupported: {why}."
     return type(name, bases, {"__init__": __init__, "__doc__": doc, "__module__": module})
+
+
+def names(module, words, why, **bases):
+    """Classes, whose names begin with a capital letter, and functions by name; `Name(Base)` has
+    one of `bases`, or a class in front of it."""
+    found = {}
+    for word in words.split():
+        name, _, base = word.rstrip(")").partition("(")
+        if name[0].isupper():
+            above = ({**bases, **found}[base],) if base else ()
+            found[name] = kind(module, name, why, *above)
+        else:
+            found[name] = function(module, name, why)
+    return found

@@ -18,13 +18,10 @@ def wrap(fn_or_name):
     return fn_or_name
 
 
-Graph, Node, Proxy, Tracer, Interpreter = (
-    _refused.kind("torch.fx", name, _WHY)
-    for name in ("Graph", "Node", "Proxy", "Tracer", "Interpreter")
+_NAMES = (
+    "Graph Node Proxy Tracer Interpreter Transformer(Interpreter) symbolic_trace replace_pattern"
 )
-Transformer = _refused.kind("torch.fx", "Transformer", _WHY, Interpreter)
-symbolic_trace = _refused.function("torch.fx", "symbolic_trace", _WHY)
-replace_pattern = _refused.function("torch.fx", "replace_pattern", _WHY)
+globals().update(_refused.names("torch.fx", _NAMES, _WHY))
 
 
 def __getattr__(name):

@@ -24,10 +24,7 @@ class DeQuantStub(QuantStub):
 def __getattr__(name):
     if name.startswith("_"):
         raise AttributeError(f"module 'torch.ao.quantization' has no attribute '{name}'")
-    make = _refused.kind if name[0].isupper() else _refused.function
-    found = globals()[name] = make(
-        "torch.ao.quantization",
-        name,
-        "flambeau has no quantized tensors; use the model in bfloat16 or float16",
-    )
-    return found
+    why = "flambeau has no quantized tensors; use the model in bfloat16 or float16"
+    found = _refused.names("torch.ao.quantization", name, why)
+    globals().update(found)
+    return found[name]

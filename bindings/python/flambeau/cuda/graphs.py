@@ -5,11 +5,8 @@ from .. import _refused
 
 _WHY = "flambeau records no CUDA graphs; run the step as it is"
 
-CUDAGraph = _refused.kind("torch.cuda", "CUDAGraph", _WHY)
-graph, graph_pool_handle, make_graphed_callables = (
-    _refused.function("torch.cuda", name, _WHY)
-    for name in ("graph", "graph_pool_handle", "make_graphed_callables")
-)
+_NAMES = "CUDAGraph graph graph_pool_handle make_graphed_callables"
+globals().update(_refused.names("torch.cuda", _NAMES, _WHY))
 
 
 def is_current_stream_capturing():

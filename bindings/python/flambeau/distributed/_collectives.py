@@ -62,101 +62,91 @@ def _copy(what, to, source):
         to.copy_(source.reshape(to.shape))
 
 
-def _done(group, async_op):
+def _done(what, group, async_op, root=None, **tensors):
+    """What every collective does: looks at the group and at the rank that has a part of its own,
+    and copies `source`, a tensor or a list with one per rank, which with one rank is all, `to`
+    another."""
     member(group)
+    check_rank(what, root)
+    if tensors:
+        to, source = (
+            tensors[name] if isinstance(tensors[name], Tensor) else _one(what, tensors[name])
+            for name in ("to", "source")
+        )
+        _copy(what, to, source)
     return Work() if async_op else None
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
     """Leaves the reduction over all ranks in `tensor`."""
     _tensor("tensor", tensor)
-    return _done(group, async_op)
+    return _done("all_reduce", group, async_op)
 
 
 def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
     """Leaves rank `src`'s tensor in `tensor`."""
     _tensor("tensor", tensor)
-    done = _done(group, async_op)
-    check_rank("broadcast", group_src if src is None else src)
-    return done
+    return _done("broadcast", group, async_op, group_src if src is None else src)
 
 
 def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
     """Leaves the reduction in rank `dst`'s `tensor`."""
     _tensor("tensor", tensor)
-    done = _done(group, async_op)
-    check_rank("reduce", group_dst if dst is None else dst)
-    return done
+    return _done("reduce", group, async_op, group_dst if dst is None else dst)
 
 
 def all_gather(tensor_list, tensor, group=None, async_op=False):
     """Fills `tensor_list` with every rank's tensor."""
     _tensor("tensor", tensor)
-    done = _done(group, async_op)
-    _copy("all_gather", _one("all_gather", tensor_list), tensor)
-    return done
+    return _done("all_gather", group, async_op, to=tensor_list, source=tensor)
 
 
 def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
     """Every rank's tensor, one after the other, in `output_tensor`."""
-    done = _done(group, async_op)
-    _copy("all_gather_into_tensor", output_tensor, input_tensor)
-    return done
+    what = "all_gather_into_tensor"
+    return _done(what, group, async_op, to=output_tensor, source=input_tensor)
 
 
 def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
     """Fills `gather_list` on rank `dst` with every rank's tensor."""
     _tensor("tensor", tensor)
-    done = _done(group, async_op)
-    check_rank("gather", group_dst if dst is None else dst)
-    _copy("gather", _one("gather", gather_list), tensor)
-    return done
+    root = group_dst if dst is None else dst
+    return _done("gather", group, async_op, root, to=gather_list, source=tensor)
 
 
 def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
     """Gives each rank its entry of rank `src`'s `scatter_list`."""
     _tensor("tensor", tensor)
-    done = _done(group, async_op)
-    check_rank("scatter", group_src if src is None else src)
-    _copy("scatter", tensor, _one("scatter", scatter_list))
-    return done
+    root = group_src if src is None else src
+    return _done("scatter", group, async_op, root, to=tensor, source=scatter_list)
 
 
 def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False):
     """Gives each rank the reduction of its entry of the ranks' lists."""
-    done = _done(group, async_op)
-    _copy("reduce_scatter", output, _one("reduce_scatter", input_list))
-    return done
+    return _done("reduce_scatter", group, async_op, to=output, source=input_list)
 
 
 def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
     """Gives each rank the reduction of its part of the ranks' tensors."""
-    done = _done(group, async_op)
-    _copy("reduce_scatter_tensor", output, input)
-    return done
+    return _done("reduce_scatter_tensor", group, async_op, to=output, source=input)
 
 
 def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
     """Gives rank j what rank i has at j, for all of them."""
-    done = _done(group, async_op)
-    _copy(
-        "all_to_all", _one("all_to_all", output_tensor_list), _one("all_to_all", input_tensor_list)
-    )
-    return done
+    lists = {"to": output_tensor_list, "source": input_tensor_list}
+    return _done("all_to_all", group, async_op, **lists)
 
 
 def all_to_all_single(
     output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False
 ):
     """`all_to_all` over parts of one tensor."""
-    done = _done(group, async_op)
-    _copy("all_to_all_single", output, input)
-    return done
+    return _done("all_to_all_single", group, async_op, to=output, source=input)
 
 
 def barrier(group=None, async_op=False, device_ids=None, timeout=None):
     """Waits for all ranks."""
-    return _done(group, async_op)
+    return _done("barrier", group, async_op)
 
 
 def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):

@@ -1,8 +1,6 @@
 """Modules of `torch.distributed` for several ranks: unsupported, and here by name, because packages
 import them to ask whether a tensor or a module is one of theirs. Making an object or calling a
-function says that the process group has one rank.
-
-A capital letter begins a class; `Name(Base)` has a base in the same module."""
+function says that the process group has one rank."""
 
 import sys
 import types
@@ -40,20 +38,6 @@ _MODULES = {
 }
 
 
-def _named(path, names):
-    """The classes and functions of one module, by name."""
-    shown, found = f"torch.distributed.{path}", {"Module": Module}
-    for word in names.split():
-        name, _, base = word.rstrip(")").partition("(")
-        if name[0].isupper():
-            bases = (found[base],) if base else ()
-            found[name] = _refused.kind(shown, name, _WHY, *bases)
-        else:
-            found[name] = _refused.function(shown, name, _WHY)
-    del found["Module"]
-    return found
-
-
 def wait_tensor(tensor):
     """The tensor itself: with one rank, results are there at once."""
     return tensor
@@ -65,7 +49,7 @@ def install():
         full = f"{__package__}.{path}"
         module = sys.modules[full] = types.ModuleType(full, __doc__)
         module.__path__ = []
-        vars(module).update(_named(path, names))
+        vars(module).update(_refused.names(f"torch.distributed.{path}", names, _WHY, Module=Module))
         parent, _, name = full.rpartition(".")
         setattr(sys.modules[parent], name, module)
     for path in "tensor", "tensor.placement_types":

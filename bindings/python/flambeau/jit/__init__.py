@@ -6,7 +6,7 @@ graphs) is refused."""
 import builtins
 import warnings
 
-from .._errors import UnsupportedError
+from .. import _refused
 from ..nn.modules.module import Module
 
 _told = set()
@@ -67,38 +67,14 @@ def trace_module(mod, inputs, *args, **settings):
     return mod
 
 
-def script_method(fn):
-    """The method itself."""
+def _marked(fn):
+    """The function, method or class itself: its mark says nothing here."""
     return fn
 
 
-def script_if_tracing(fn):
-    """The function itself."""
-    return fn
-
-
-def _overload_method(fn):
-    """The method itself: the last definition of a name is the one that runs."""
-    return fn
-
-
-_overload = _overload_method
+script_method = script_if_tracing = export = unused = interface = _marked
+_overload = _overload_method = _marked  # the last definition of a name is the one that runs
 _script_if_tracing = script_if_tracing  # torchvision's spelling
-
-
-def export(fn):
-    """The method itself."""
-    return fn
-
-
-def unused(fn):
-    """The function itself."""
-    return fn
-
-
-def interface(obj):
-    """The class itself."""
-    return obj
 
 
 def ignore(drop=False, **kwargs):
@@ -162,19 +138,13 @@ class _Done:
         return True
 
 
-def save(m, f, _extra_files=None):
-    """Refused: TorchScript files hold a program that flambeau cannot write."""
-    raise UnsupportedError(
-        "torch.jit.save: flambeau writes no TorchScript; save the state_dict with torch.save"
-    )
-
-
-def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
-    """Refused: TorchScript files hold a program that flambeau cannot run."""
-    raise UnsupportedError(
-        "torch.jit.load: flambeau runs no TorchScript; in torch, save the module's state_dict and "
-        "load that"
-    )
+save = _refused.function(
+    "torch.jit", "save", "flambeau writes no TorchScript; save the state_dict with torch.save"
+)
+load = _refused.function(
+    *("torch.jit", "load"),
+    "flambeau runs no TorchScript; in torch, save the module's state_dict and load that",
+)
 
 
 def __getattr__(name):

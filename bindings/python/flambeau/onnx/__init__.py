@@ -21,5 +21,4 @@ _WHY = (
     "flambeau writes no ONNX files. Save the state_dict with torch.save, load it into the same "
     "model under PyTorch, and export there"
 )
-export = _refused.function("torch.onnx", "export", _WHY)
-dynamo_export = _refused.function("torch.onnx", "dynamo_export", _WHY)
+globals().update(_refused.names("torch.onnx", "export dynamo_export", _WHY))
