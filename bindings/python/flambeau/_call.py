@@ -80,6 +80,18 @@ class _Handle:
             type(self)._release(h)
 
 
+class Holder:
+    """A class of torch's around such an owner."""
+
+    __slots__ = ("_handle", "_h", "__weakref__")
+
+    @classmethod
+    def _of(cls, handle):
+        self = object.__new__(cls)
+        self._handle, self._h = handle, handle._h
+        return self
+
+
 # ---- errors
 
 

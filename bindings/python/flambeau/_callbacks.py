@@ -24,6 +24,15 @@ def keep(value):
     return handle
 
 
+def table(kind, value, **functions):
+    """A struct of callbacks of this C type, whose `user` stands for `value`."""
+    made = ffi.new(f"{kind} *")
+    made.struct_size, made.user, made.drop = ffi.sizeof(kind), keep(value), DROP
+    for name, function in functions.items():
+        setattr(made, name, function)
+    return made
+
+
 def is_kept(user):
     """Whether a pointer is one of `keep`'s: other languages have their own."""
     return user in _alive

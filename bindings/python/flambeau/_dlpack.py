@@ -70,18 +70,8 @@ _exports = {}
 
 def _code_of(dtype):
     """(type code, bits) of a dtype in DLPack."""
-    name = dtype._name
-    code = (
-        6
-        if name == "bool"
-        else 4
-        if name == "bfloat16"
-        else 2
-        if dtype.is_floating_point
-        else 0
-        if dtype.is_signed
-        else 1
-    )
+    number = 2 if dtype.is_floating_point else 0 if dtype.is_signed else 1
+    code = {"bool": 6, "bfloat16": 4}.get(dtype._name, number)
     return code, 8 * dtype.itemsize
 
 

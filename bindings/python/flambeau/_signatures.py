@@ -365,49 +365,19 @@ def detach_(input):
 
 
 FUNCTIONS = {
-    "adjoint": adjoint,
-    "detach_": detach_,
-    "gather": gather,
-    "index_put": index_put,
-    "index_put_": index_put_,
-    "is_inference": is_inference,
-    "is_nonzero": is_nonzero,
-    "is_same_size": is_same_size,
-    "nonzero": nonzero,
-    "norm": norm,
-    "repeat_interleave": repeat_interleave,
-    "scalar_tensor": scalar_tensor,
-    "scatter": scatter,
-    "segment_reduce": segment_reduce,
-    "swapaxes": swapaxes,
-    "tensor_split": tensor_split,
-    **{name: _of_any_number(name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
-    **_MOMENTS,
+    f.__name__: f
+    for f in (
+        *(adjoint, detach_, gather, index_put, index_put_, is_inference, is_nonzero, is_same_size),
+        *(nonzero, norm, repeat_interleave, scalar_tensor, scatter, segment_reduce, swapaxes),
+        *(tensor_split, *map(_of_any_number, ("atleast_1d", "atleast_2d", "atleast_3d"))),
+        *_MOMENTS.values(),
+    )
 }
 _METHODS = (
-    *(
-        adjoint,
-        apply_,
-        bernoulli_,
-        dim_order,
-        gather,
-        index_put,
-        index_put_,
-        is_nonzero,
-        is_same_size,
-        is_set_to,
-        map_,
-    ),
-    *(nonzero, polygamma, polygamma_, put_, repeat_interleave, scatter, scatter_, set_),
-    *(
-        sum_to_size,
-        swapaxes,
-        swapaxes_,
-        tensor_split,
-        _MOMENTS["std"],
-        _MOMENTS["var"],
-        __array_wrap__,
-    ),
+    *(adjoint, apply_, bernoulli_, dim_order, gather, index_put, index_put_, is_nonzero),
+    *(is_same_size, is_set_to, map_, nonzero, polygamma, polygamma_, put_, repeat_interleave),
+    *(scatter, scatter_, set_, sum_to_size, swapaxes, swapaxes_, tensor_split),
+    *(_MOMENTS["std"], _MOMENTS["var"], __array_wrap__),
 )
 for _method in _METHODS:
     setattr(Tensor, _method.__name__, _method)

@@ -34,6 +34,7 @@ class CustomOpDef:
         self._parameters = inspect.signature(fn)
         self._by_device, self._backward, self._setup, self._fake = {}, None, None, None
         self.__name__, self.__doc__ = getattr(fn, "__name__", name), fn.__doc__
+        self._node = type(self.__name__, (_Recorded,), {})
         self._devices = _listed(device_types)
         _ops._define(name, self)
 
@@ -93,7 +94,7 @@ class CustomOpDef:
         values = tuple(v for k, v in bound.arguments.items() if k not in named)
         if not is_grad_enabled() or not any(_wants(v) for v in _flat(values)):
             return self._run(values, named)
-        return _recorded(self, values, named)
+        return _Call(self, values).run(values, named)
 
     def _run(self, values, named):
         with no_grad():
@@ -150,40 +151,45 @@ def _grouped(row, lengths):
     return tuple(next(rest) if n is None else [next(rest) for _ in range(n)] for n in lengths)
 
 
-def _recorded(op, values, named):
-    """Runs the operation as a node of the graph, which sees lists as their members."""
-    lengths = _lengths(values)
-    listed = False
+class _Call:
+    """One call of an operation, of which the graph sees lists as their members."""
 
-    class Custom(Function):
-        @staticmethod
-        def forward(ctx, *row, **named):
-            nonlocal listed
-            given = _grouped(row, lengths)
-            result = op._run(given, named)
-            flags, ctx.needs_input_grad = (
-                ctx.needs_input_grad,
-                _grouped(ctx.needs_input_grad, lengths),
+    __slots__ = ("op", "lengths", "listed")
+
+    def __init__(self, op, values):
+        self.op, self.lengths, self.listed = op, _lengths(values), False
+
+    def run(self, values, named):
+        """The result as a node of the graph."""
+        result = self.op._node.apply(self, *_spread(values, self.lengths), **named)
+        return list(result) if self.listed else result
+
+
+class _Recorded(Function):
+    """The node, whose first operand says which call it is."""
+
+    @staticmethod
+    def forward(ctx, call, *row, **named):
+        given = _grouped(row, call.lengths)
+        result = call.op._run(given, named)
+        ctx._call, flags = call, ctx.needs_input_grad
+        ctx.needs_input_grad = _grouped(flags[1:], call.lengths)
+        call.op._set_up(ctx, given, named, result)
+        ctx.needs_input_grad = flags
+        call.listed = isinstance(result, list)
+        return tuple(result) if call.listed else result
+
+    @staticmethod
+    def backward(ctx, *grads):
+        op, lengths = ctx._call.op, ctx._call.lengths
+        ctx.needs_input_grad = _grouped(ctx.needs_input_grad[1:], lengths)
+        found = op._gradients(ctx, (list(grads),) if ctx._call.listed else grads)
+        if len(found) != len(lengths):
+            raise RuntimeError(
+                f"The backward formula for {op._qualname} returned an incorrect number of "
+                f"gradients (expected {len(lengths)}, got {len(found)})."
             )
-            op._set_up(ctx, given, named, result)
-            ctx.needs_input_grad = flags
-            listed = isinstance(result, list)
-            return tuple(result) if listed else result
-
-        @staticmethod
-        def backward(ctx, *grads):
-            ctx.needs_input_grad = _grouped(ctx.needs_input_grad, lengths)
-            found = op._gradients(ctx, (list(grads),) if listed else grads)
-            if len(found) != len(lengths):
-                raise RuntimeError(
-                    f"The backward formula for {op._qualname} returned an incorrect number of "
-                    f"gradients (expected {len(lengths)}, got {len(found)})."
-                )
-            return tuple(_spread(found, lengths))
-
-    Custom.__name__ = Custom.__qualname__ = op.__name__
-    result = Custom.apply(*_spread(values, lengths), **named)
-    return list(result) if listed else result
+        return None, *_spread(found, lengths)
 
 
 def custom_op(
@@ -232,7 +238,4 @@ def register_vmap(op, func=None, /, *, lib=None):
 _WHY = (
     "flambeau has no dispatcher and no compiler; define the operation with torch.library.custom_op"
 )
-Library, define, impl, triton_op, wrap_triton = (
-    _refused.function("torch.library", name, _WHY)
-    for name in ("Library", "define", "impl", "triton_op", "wrap_triton")
-)
+globals().update(_refused.names("torch.library", "Library define impl triton_op wrap_triton", _WHY))

@@ -176,8 +176,9 @@ def install():
     of_f = [n for n, f in vars(functional).items() if callable(f) and not n.startswith("_")]
     spaces = [(space, torch_functions) for space in _torch._SPACES] + [(vars(functional), of_f)]
     for name in ("einsum", "tensordot", "unique", "unique_consecutive"):
+        found = asking(getattr(_torch, name))
         for space in _torch._SPACES:
-            space[name] = asking(getattr(_torch, name))
+            space[name] = found
     for space, functions in spaces:
         for name in functions:
             if callable(space.get(name)):

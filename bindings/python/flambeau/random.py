@@ -6,7 +6,7 @@ numbers in bytes."""
 import contextlib
 import struct
 
-from ._call import _NUMBERS, _scalar, fill, made_in
+from ._call import _NUMBERS, Holder, _scalar, fill, made_in
 from ._factory import from_bytes
 from ._gen import api, ops
 from ._memory_format import formatted
@@ -15,19 +15,13 @@ from ._types import NAMES, dtype_of
 _MASK = 2**64 - 1
 
 
-class Generator:
+class Generator(Holder):
     """A source of random numbers for one device."""
 
-    __slots__ = ("_handle", "_h", "__weakref__")
+    __slots__ = ()
 
     def __new__(cls, device="cpu"):
         return cls._of(api.generator_new(device))
-
-    @classmethod
-    def _of(cls, handle):
-        self = object.__new__(cls)
-        self._handle, self._h = handle, handle._h
-        return self
 
     device = property(lambda self: api.generator_device(self))
 

@@ -6,7 +6,7 @@ import functools
 import threading
 
 from .._call import _fast, ffi
-from .._callbacks import DROP, _drop, borrowed, given_away, guarded, keep, value_of
+from .._callbacks import _drop, borrowed, given_away, guarded, keep, table, value_of
 from .._gen import api, ops
 from .._tensor import Tensor
 
@@ -52,12 +52,10 @@ class saved_tensors_hooks:
         self._scopes = []
 
     def __enter__(self):
-        made = ffi.new("flam_saved_hooks *")
-        made.struct_size = ffi.sizeof("flam_saved_hooks")
-        made.user, made.drop = keep(_Hooks(self.pack_hook, self.unpack_hook)), DROP
-        made.pack, made.unpack = _pack, _unpack
-        made.drop_packed = _fast.flam_py_saved_hooks_drop_packed
-        self._scopes.append(api.saved_hooks_push(made))
+        functions = {"pack": _pack, "unpack": _unpack}
+        functions["drop_packed"] = _fast.flam_py_saved_hooks_drop_packed
+        hooks = _Hooks(self.pack_hook, self.unpack_hook)
+        self._scopes.append(api.saved_hooks_push(table("flam_saved_hooks", hooks, **functions)))
 
     def __exit__(self, *exc):
         if self._scopes:

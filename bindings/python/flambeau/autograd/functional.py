@@ -9,6 +9,10 @@ from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
 
 _OUTPUTS = "outputs of the user-provided function"
+_MISSING = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor "
+    "with a single element."
+)
 _INDEPENDENT = {  # of a strict product that found no gradient
     "back": "The output of the user-provided function is independent of input {}. This is not "
     "allowed in strict mode.",
@@ -161,11 +165,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     with enable_grad():
         several_in, inputs = _listed(inputs, "inputs", "jvp")
         inputs = _fresh(inputs, create_graph)
-        missing = (
-            "The vector v can only be None if the input to the user-provided function is a single "
-            "Tensor with a single element."
-        )
-        v = _vector(v, inputs, several_in, "jvp", create_graph, missing)
+        v = _vector(v, inputs, several_in, "jvp", create_graph, _MISSING)
         several_out, outputs = _listed(func(*inputs), _OUTPUTS, "jvp")
         _require_history(outputs, "outputs", strict)
         dual = tuple(_zeros(y, True) for y in outputs)
@@ -284,11 +284,7 @@ def _slopes_of(func, inputs, v, create_graph, strict, name):
     """What both products with a Hessian begin with."""
     several, inputs = _listed(inputs, "inputs", name)
     inputs = _fresh(inputs, create_graph)
-    missing = (
-        "The vector v can only be None if the input to the user-provided function is a single "
-        "Tensor with a single element."
-    )
-    v = _vector(v, inputs, several, name, create_graph, missing)
+    v = _vector(v, inputs, several, name, create_graph, _MISSING)
     out = _single(func(*inputs), name, strict)
     slopes = _gradients((out,), inputs, create_graph=True)
     _require_history(slopes, "jacobian", strict)

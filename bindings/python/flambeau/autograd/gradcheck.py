@@ -98,10 +98,10 @@ def _unit(x, n):
     return flat.reshape(x.shape)
 
 
-def _numerical(func, inputs, i, outputs, eps):
+def _numerical(func, inputs, i, outputs, o):
     """Jacobians of every output with respect to input `i`."""
     x = inputs[i]
-    rows = [_slope(func, inputs, i, _unit(x, n), eps) for n in range(x.numel())]
+    rows = [_slope(func, inputs, i, _unit(x, n), o["eps"]) for n in range(x.numel())]
     zeros, stack = _op("zeros"), _op("stack")
     return [
         stack([row[k].reshape(-1).to(x.dtype) for row in rows])
@@ -161,61 +161,45 @@ def _close(a, b, rtol, atol):
     return bool(_op("allclose")(a, b.to(a.dtype), rtol, atol))
 
 
-def _mismatch(k, j, numerical, analytical):
-    return (
-        f"Jacobian mismatch for output {k} with respect to input {j},\n"
-        f"numerical:{numerical}\nanalytical:{analytical}\n"
-    )
-
-
-def _compare_all(func, inputs, outputs, o):
-    """Every entry of every Jacobian."""
+def _compare(func, inputs, outputs, o, fast):
+    """Every entry of every Jacobian, or with `fast` one random combination of each one's."""
     places = [i for i, x in enumerate(inputs) if _is_checked(x)]
     checked = [inputs[i] for i in places]
     floating = _floating(func(*inputs))
-    numerical = [_numerical(func, inputs, i, floating, o["eps"]) for i in places]
+    drawn = [_direction(x) if fast else None for x in checked]
+    numerical = [
+        _slope(func, inputs, i, u, o["eps"]) if fast else _numerical(func, inputs, i, floating, o)
+        for i, u in zip(places, drawn)
+    ]
     if not outputs:
-        if any((n != 0).any() for per_input in numerical for n in per_input):
+        least = o["eps"] if fast else 0
+        if not all((s.abs() <= least).all() for per_input in numerical for s in per_input):
             raise GradcheckError("Numerical gradient for function expected to be zero")
         return
     which = [k for k, y in enumerate(floating) if y.requires_grad]
     outputs = _differentiable(func(*inputs))  # of inputs that nothing was written to since
     for k, (column, output) in enumerate(zip(which, outputs)):
-        seeds = [_unit(output, n) for n in range(output.numel())]
+        v = _direction(output) if fast else None
+        seeds = [v] if fast else [_unit(output, n) for n in range(output.numel())]
         found = _analytical(output, checked, seeds, o["nondet_tol"], o["check_grad_dtypes"])
-        for j, a in enumerate(found):
-            n = numerical[j][column]
-            if not _close(a, n, o["rtol"], o["atol"]):
-                raise GradcheckError(_mismatch(k, j, n, a))
-
-
-def _compare_combined(func, inputs, outputs, o):
-    """One random combination of each Jacobian's entries."""
-    places = [i for i, x in enumerate(inputs) if _is_checked(x)]
-    checked = [inputs[i] for i in places]
-    floating = _floating(func(*inputs))
-    drawn = [_direction(x) for x in checked]
-    numerical = [_slope(func, inputs, i, u, o["eps"]) for i, u in zip(places, drawn)]
-    if not outputs:
-        if any((s.abs() > o["eps"]).any() for per_input in numerical for s in per_input):
-            raise GradcheckError("Numerical gradient for function expected to be zero")
-        return
-    which = [k for k, y in enumerate(floating) if y.requires_grad]
-    outputs = _differentiable(func(*inputs))  # of inputs that nothing was written to since
-    for k, (column, output) in enumerate(zip(which, outputs)):
-        v = _direction(output)
-        found = _analytical(output, checked, [v], o["nondet_tol"], o["check_grad_dtypes"])
         for j, (a, u) in enumerate(zip(found, drawn)):
-            n = (numerical[j][column].to(v.dtype) * v).sum()
-            a = (a.reshape(-1) * u.reshape(-1)).sum()
-            # The tolerance is that of an entry, of which the combination adds up many.
-            atol = o["atol"] * (u.abs().sum() * v.abs().sum()).item()
-            if not _close(a, n.to(a.dtype), o["rtol"], atol):
-                _compare_all(func, inputs, outputs, o)
-                raise GradcheckError(
-                    _mismatch(k, j, n, a) + "The quantities are combined in fast mode; slow mode "
-                    "finds every entry within its tolerance: run with fast_mode=False"
+            n, atol, hint = numerical[j][column], o["atol"], ""
+            if fast:
+                n, a = (n.to(v.dtype) * v).sum(), (a.reshape(-1) * u.reshape(-1)).sum()
+                # The tolerance is that of an entry, of which the combination adds up many.
+                atol = atol * (u.abs().sum() * v.abs().sum()).item()
+            if _close(a, n, o["rtol"], atol):
+                continue
+            if fast:
+                _compare(func, inputs, outputs, o, False)
+                hint = (
+                    "The quantities are combined in fast mode; slow mode finds every entry within "
+                    "its tolerance: run with fast_mode=False"
                 )
+            raise GradcheckError(
+                f"Jacobian mismatch for output {k} with respect to input {j},\n"
+                f"numerical:{n}\nanalytical:{a}\n{hint}"
+            )
 
 
 def _direction(x):
@@ -320,7 +304,7 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     try:
         _check_inputs(inputs)
         outputs = _differentiable(func(*inputs))
-        (_compare_combined if fast_mode else _compare_all)(func, inputs, outputs, options)
+        _compare(func, inputs, outputs, options, fast_mode)
         if outputs:
             _check_scaled_by_output(_differentiable(func(*inputs)), inputs)
         if outputs and check_undefined_grad:

@@ -5,7 +5,7 @@ import threading
 import weakref
 
 from .._call import _fast, _text, ffi
-from .._callbacks import DROP, borrowed, given_away, guarded, is_kept, keep, value_of
+from .._callbacks import borrowed, given_away, guarded, is_kept, table, value_of
 from .._gen import api
 from .._identity import object_of
 from ._saved import (
@@ -52,19 +52,18 @@ class Node:
         found = _metadata.get(self._id())
         if found is None:
             found = _metadata[self._id()] = _Metadata()
-            api.node_register_hook(self._handle, _node_callback(found), True)
+            _on_node(self, found, True)
         return found
 
     def register_hook(self, fn):
         """Runs `fn(grad_inputs, grad_outputs)` after the operation's backward ran; what it returns
         replaces the first."""
-        return RemovableHandle(api.node_register_hook(self._handle, _node_callback(fn), False))
+        return _on_node(self, fn, False)
 
     def register_prehook(self, fn):
         """Runs `fn(grad_outputs)` before the operation's backward runs; what it returns replaces
         them."""
-        callback = _node_callback(lambda given, _: fn(given))
-        return RemovableHandle(api.node_register_hook(self._handle, callback, True))
+        return _on_node(self, lambda given, _: fn(given), True)
 
     def _id(self):
         return _fast.flam_node_id(self._handle._h)
@@ -192,18 +191,13 @@ def _run_node(user, given, n_given, seen, n_seen, out_given, n_out_given):
             out_given[i] = given_away(new)
 
 
-def _node_callback(function):
-    made = ffi.new("flam_node_hook_callback *")
-    made.struct_size = ffi.sizeof("flam_node_hook_callback")
-    made.user, made.call, made.drop = keep(function), _run_node, DROP
-    return made
+def _on_node(node, function, before):
+    made = table("flam_node_hook_callback", function, call=_run_node)
+    return RemovableHandle(api.node_register_hook(node._handle, made, before))
 
 
 def _callback(function, tensor=None):
-    made = ffi.new("flam_hook_callback *")
-    made.struct_size = ffi.sizeof("flam_hook_callback")
-    made.user, made.call, made.drop = keep(_Hook(function, tensor)), _run, DROP
-    return made
+    return table("flam_hook_callback", _Hook(function, tensor), call=_run)
 
 
 def register_hook(tensor, function):
@@ -219,21 +213,14 @@ def register_post_accumulate_grad_hook(tensor, function):
     return RemovableHandle(api.tensor_register_post_accumulate_grad_hook(tensor, made))
 
 
-class _MultiHandle:
+class _MultiHandle(RemovableHandle):
     """Hooks of several tensors that are removed as one."""
 
-    def __init__(self, handles):
-        self._handles = handles
+    __slots__ = ()
 
     def remove(self):
-        for handle in self._handles:
+        for handle in self._handle:
             handle.remove()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.remove()
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):

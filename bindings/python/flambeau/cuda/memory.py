@@ -1,57 +1,25 @@
 """Memory of GPUs as the caching allocator counts it, under PyTorch's names."""
 
-from collections import OrderedDict
-
 from .._gen import api
+from .._memory import of_device as _of_device
 from ._numbered import numbered as _numbered
 
-
-def memory_allocated(device=None):
-    """Bytes that tensors use."""
-    return api.memory_allocated(_numbered(device))
-
-
-def max_memory_allocated(device=None):
-    """The most bytes that tensors used since the last reset."""
-    return api.memory_max_allocated(_numbered(device))
-
-
-def memory_reserved(device=None):
-    """Bytes that the cache holds, in use or not."""
-    return api.memory_reserved(_numbered(device))
-
-
-def max_memory_reserved(device=None):
-    """The most bytes that the cache held since the last reset."""
-    return api.memory_max_reserved(_numbered(device))
-
-
-memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
-
-
-def memory_stats(device=None):
-    """Every statistic by its key, such as "allocated_bytes.all.peak"."""
-    import json
-
-    text = api.memory_stats(_numbered(device))
-    return json.loads(text, object_pairs_hook=OrderedDict) if text else OrderedDict()
+_asked = _of_device(_numbered, __name__)
+globals().update(_asked)
+memory_cached, max_memory_cached = _asked["memory_reserved"], _asked["max_memory_reserved"]
+reset_max_memory_allocated = reset_max_memory_cached = _asked["reset_peak_memory_stats"]
 
 
 def memory_stats_as_nested_dict(device=None):
     """The statistics with a dictionary per part of their keys."""
     found = {}
-    for key, value in memory_stats(device).items():
+    for key, value in _asked["memory_stats"](device).items():
         *groups, last = key.split(".")
         inner = found
         for group in groups:
             inner = inner.setdefault(group, {})
         inner[last] = value
     return found
-
-
-def memory_summary(device=None, abbreviated=False):
-    """The statistics as a table for people."""
-    return api.memory_summary(_numbered(device), abbreviated)
 
 
 def memory_snapshot():
@@ -82,19 +50,6 @@ def _dump_snapshot(filename="dump_snapshot.pickle"):
 
     with open(filename, "wb") as file:
         pickle.dump(_snapshot(), file)
-
-
-def reset_peak_memory_stats(device=None):
-    """Lets the peaks start again from what is in use now."""
-    api.memory_reset_peak_stats(_numbered(device))
-
-
-reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
-
-
-def reset_accumulated_memory_stats(device=None):
-    """Lets the totals start again from 0."""
-    api.memory_reset_accumulated_stats(_numbered(device))
 
 
 def empty_cache():

@@ -1,6 +1,6 @@
 """Streams and events of GPUs."""
 
-from .._call import ffi
+from .._call import Holder, ffi
 from .._gen import api
 from .._types import device as device_type
 
@@ -9,19 +9,13 @@ def _target(device):
     return device_type("cuda") if device is None else device_type(device)
 
 
-class Stream:
+class Stream(Holder):
     """A queue of work on a GPU."""
 
-    __slots__ = ("_handle", "_h", "__weakref__")
+    __slots__ = ()
 
     def __new__(cls, device=None, priority=0, **_):
         return cls._of(api.stream_new(_target(device), priority))
-
-    @classmethod
-    def _of(cls, handle):
-        self = object.__new__(cls)
-        self._handle, self._h = handle, handle._h
-        return self
 
     device = property(lambda self: api.stream_device(self))
     stream_id = property(lambda self: api.stream_id(self))

@@ -3,15 +3,17 @@ by backward passes, and nested as often as wanted; and modules called with other
 
 What they return has a history exactly where something outside of them requires a gradient."""
 
+from itertools import islice
+
 from .._call import ffi
 from .._gen import ops
 from .._tensor import Tensor
 from ..autograd import grad as _gradients
 from ..autograd.functional import _zeros
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
+from ..utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 from ._call import functional_call
 from ._ensemble import replace_all_batch_norm_modules_, stack_module_state
-from ._trees import flatten, mapped
 from ._vmap import vmap
 
 __all__ = (
@@ -31,16 +33,16 @@ class _Inputs:
             if not -n <= a < n:
                 raise RuntimeError(f"Got argnum={a}, but only {n} positional inputs")
         self.places = [a % n for a in places]
-        self.tensors, self.builds = [], []
+        self.tensors, self.specs = [], []
         for a in self.places:
-            leaves, build = flatten(args[a])
+            leaves, spec = tree_flatten(args[a])
             for leaf in leaves:
                 if not isinstance(leaf, Tensor):
                     raise ValueError(
                         f"{name}: expected the arguments to differentiate by to be tensors, or "
                         f"containers of them, but got {type(leaf)}"
                     )
-            self.builds.append((len(leaves), build))
+            self.specs.append(spec)
             self.tensors += leaves
         self.own = [
             t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in self.tensors
@@ -54,11 +56,8 @@ class _Inputs:
 
     def each(self, leaves):
         """One tree of values per argument."""
-        found, at = [], 0
-        for n, build in self.builds:
-            found.append(build(leaves[at : at + n]))
-            at += n
-        return found
+        rest = iter(leaves)
+        return [tree_unflatten(islice(rest, spec.num_leaves), spec) for spec in self.specs]
 
     def shaped(self, leaves):
         """Values as `argnums` says: for one argument, or a tuple for several."""
@@ -98,7 +97,7 @@ def _settled(tree, own, recording):
             return t
         return t if recording and _is_outside(t, own) else t.detach()
 
-    return mapped(settle, tree)
+    return tree_map_only(Tensor, settle, tree)
 
 
 def _with_aux(result, has_aux, name):
@@ -108,7 +107,7 @@ def _with_aux(result, has_aux, name):
         raise RuntimeError(
             f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
-    for leaf in flatten(result[1])[0]:
+    for leaf in tree_leaves(result[1]):
         if not isinstance(leaf, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
     return result
@@ -158,10 +157,10 @@ def vjp(func, *primals, has_aux=False):
     with enable_grad():
         inputs = _Inputs(primals, tuple(range(len(primals))), "vjp(f, *primals)")
         output, aux = _with_aux(inputs.call(func, {}), has_aux, "vjp(f, *primals)")
-    outputs, _ = flatten(output)
+    outputs = tree_leaves(output)
 
     def product(*cotangents):
-        given, _ = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
+        given = tree_leaves(cotangents[0] if len(cotangents) == 1 else cotangents)
         if len(given) != len(outputs):
             raise RuntimeError(
                 f"Expected {len(outputs)} cotangents, one for each output of f, got {len(given)}"
@@ -185,14 +184,14 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     recording = is_grad_enabled()
     with enable_grad():
         inputs = _Inputs(primals, tuple(range(len(primals))), "jvp(f, primals, tangents)")
-        given, _ = flatten(tangents)
+        given = tree_leaves(tangents)
         if [t.shape for t in given] != [t.shape for t in inputs.own]:
             raise RuntimeError(
                 "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
                 "structure and shapes"
             )
         output, aux = _with_aux(inputs.call(func, {}), has_aux, "jvp(f, primals, tangents)")
-        outputs, build = flatten(output)
+        outputs, spec = tree_flatten(output)
         products = []
         for y in outputs:
             dual = _zeros(y, True)
@@ -204,7 +203,8 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
                 else None
             )
             products.append(_zeros(y) if found is None else found)
-    result = _settled((output, build(products)), inputs.own, recording)
+    found = output, tree_unflatten(products, spec)
+    result = _settled(found, inputs.own, recording)
     return (*result, _settled(aux, inputs.own, recording)) if has_aux else result
 
 
@@ -222,8 +222,8 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
         with enable_grad():
             inputs = _Inputs(args, argnums, "jacrev(f)(*args)")
             output, aux = _with_aux(inputs.call(func, kwargs), has_aux, "jacrev(f)(*args)")
-            outputs, build = flatten(output)
-            found = build([inputs.shaped(_rows(y, inputs)) for y in outputs])
+            outputs, spec = tree_flatten(output)
+            found = tree_unflatten([inputs.shaped(_rows(y, inputs)) for y in outputs], spec)
         if has_aux:
             found = (found, aux)
         return _settled(found, inputs.own, recording)

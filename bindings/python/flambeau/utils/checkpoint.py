@@ -7,8 +7,7 @@ import contextlib
 import functools
 import warnings
 
-from .._call import ffi
-from .._callbacks import DROP, borrowed, guarded, keep, value_of
+from .._callbacks import borrowed, guarded, table, value_of
 from .._errors import CheckpointError
 from .._gen import api
 from .._tensor import Tensor
@@ -77,12 +76,11 @@ class _Again:
 
     def __init__(self, function, args, kwargs, context):
         self.function, self.context = function, context
-        self.tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
+        given = *args, *kwargs.values()
+        self.tensors = [a for a in given if isinstance(a, Tensor)]
         places = iter(range(len(self.tensors)))
-        self.slots = [
-            next(places) if isinstance(a, Tensor) else None for a in (*args, *kwargs.values())
-        ]
-        self.rest = [None if isinstance(a, Tensor) else a for a in (*args, *kwargs.values())]
+        self.slots = [next(places) if isinstance(a, Tensor) else None for a in given]
+        self.rest = [None if isinstance(a, Tensor) else a for a in given]
         self.names = list(kwargs)
         self.classes = [type(t) for t in self.tensors]
 
@@ -101,9 +99,7 @@ def _run_again(user, inputs, n_inputs):
 
 @contextlib.contextmanager
 def _scope(again, preserve_rng_state, early_stop, check_determinism):
-    made = ffi.new("flam_recompute *")
-    made.struct_size = ffi.sizeof("flam_recompute")
-    made.user, made.run, made.drop = keep(again), _run_again, DROP
+    made = table("flam_recompute", again, run=_run_again)
     tensors, again.tensors = again.tensors, ()
     scope = api.checkpoint_push(made, tensors, preserve_rng_state, early_stop, check_determinism)
     del tensors
@@ -155,15 +151,8 @@ def checkpoint(function=None, *args, use_reentrant=None, preserve_rng_state=True
     """Runs `function(*args, **kwargs)` and keeps nothing that its operations save: backward runs
     it again, with the same arguments, random numbers and autocast. Without a function, a
     decorator."""
-    options = {
-        "use_reentrant": use_reentrant,
-        "preserve_rng_state": preserve_rng_state,
-        "context_fn": context_fn,
-        "determinism_check": determinism_check,
-        "debug": debug,
-        "early_stop": early_stop,
-        "respect_saved_tensors_hooks": respect_saved_tensors_hooks,
-    }
+    given = locals()
+    options = {name: given[name] for name in _checkpoint.__kwdefaults__}
     if function is None and not args:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
@@ -171,8 +160,9 @@ def checkpoint(function=None, *args, use_reentrant=None, preserve_rng_state=True
     return _checkpoint(function, args, kwargs, **options)
 
 
-def _checkpoint(function, args, kwargs, *, use_reentrant, preserve_rng_state, context_fn,
-                determinism_check, debug, early_stop, respect_saved_tensors_hooks):  # fmt: skip
+def _checkpoint(function, args, kwargs, *, use_reentrant=None, preserve_rng_state=True,
+                context_fn=noop_context_fn, determinism_check="default", debug=False,
+                early_stop=True, respect_saved_tensors_hooks=None):  # fmt: skip
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "

@@ -32,17 +32,18 @@ class Plot:
 
     def line(self, name, y, x=None):
         """Draws a curve; x is 1, 2, 3 and so on unless given."""
-        api.plot_line(self._plot, name, _numbers(y), _numbers(x))
-        return self
+        return self._draw(api.plot_line, name, y, x)
 
     def points(self, name, y, x=None):
         """Draws points."""
-        api.plot_points(self._plot, name, _numbers(y), _numbers(x))
-        return self
+        return self._draw(api.plot_points, name, y, x)
 
     def bars(self, name, y, x=None):
         """Draws bars from 0; x are their middles."""
-        api.plot_bars(self._plot, name, _numbers(y), _numbers(x))
+        return self._draw(api.plot_bars, name, y, x)
+
+    def _draw(self, draw, name, y, x):
+        draw(self._plot, name, _numbers(y), _numbers(x))
         return self
 
     def svg(self):

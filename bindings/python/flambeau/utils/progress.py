@@ -12,7 +12,7 @@ no step waits for the device."""
 import json
 
 from .._call import ffi
-from .._callbacks import DROP, guarded, keep, value_of
+from .._callbacks import guarded, table, value_of
 from .._gen import api
 
 __all__ = ["Progress"]
@@ -74,10 +74,8 @@ class Progress:
         return api.progress_to_text(self._progress, descriptor, style, interval)
 
     def _add_callback(self, callback, interval):
-        table = ffi.new("flam_progress_callback *")
-        table.struct_size = ffi.sizeof("flam_progress_callback")
-        table.user, table.show, table.drop = keep(callback), _show, DROP
-        api.progress_to_callback(self._progress, table, interval)
+        made = table("flam_progress_callback", callback, show=_show)
+        api.progress_to_callback(self._progress, made, interval)
 
     def __enter__(self):
         return self

@@ -121,28 +121,26 @@ class Timer:
 
     def blocked_autorange(self, callback=None, min_run_time=0.2):
         """Measurements of as many executions each as the clock needs, for `min_run_time`."""
-        number = self._block_size(min_run_time)
-        times, total = [], 0.0
-        while total < min_run_time:
-            took = self._timed(number)
-            if callback is not None:
-                callback(number, took)
-            times.append(took)
-            total += took
-        return Measurement(number, times, **self._facts)
+        return self._measured(min_run_time, min_run_time, callback, lambda found: False)
 
-    def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0,
-                           callback=None):  # fmt: skip
-        """`blocked_autorange` until the quartiles lie close to each other."""
+    def _measured(self, min_run_time, max_run_time, callback, enough):
         number = self._block_size(min_run_time)
         times, total = [], 0.0
-        while total < max_run_time:
+        found = Measurement(number, times, **self._facts)
+        while total < max_run_time and not (total >= min_run_time and enough(found)):
             took = self._timed(number)
             if callback is not None:
                 callback(number, took)
             times.append(took)
             total += took
             found = Measurement(number, times, **self._facts)
-            if total >= min_run_time and len(times) >= 4 and found.iqr < threshold * found.median:
-                break
-        return Measurement(number, times, **self._facts)
+        return found
+
+    def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0,
+                           callback=None):  # fmt: skip
+        """`blocked_autorange` until the quartiles lie close to each other."""
+
+        def settled(found):
+            return len(found.times) >= 4 and found.iqr < threshold * found.median
+
+        return self._measured(min_run_time, max_run_time, callback, settled)

@@ -56,32 +56,29 @@ def _like(mapping, items):
         return items
 
 
+def _over(function, data, listed):
+    """A container of what a function makes of each of its parts; `listed` are kept as lists."""
+    if isinstance(data, Mapping):
+        return _like(data, {key: function(value) for key, value in data.items()})
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(function, data))
+    return listed(map(function, data))
+
+
 def default_convert(data):
     """Arrays become tensors, through containers; anything else stays."""
     if type(data).__module__ == "numpy":
         text = getattr(getattr(data, "dtype", None), "kind", "") in "SaUO"
         return data if text else as_tensor(data)
-    if isinstance(data, Mapping):
-        return _like(data, {key: default_convert(value) for key, value in data.items()})
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*map(default_convert, data))
-    if isinstance(data, tuple):
-        return [default_convert(value) for value in data]
-    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        return [default_convert(value) for value in data]
-    return data
+    if isinstance(data, (str, bytes)) or not isinstance(data, (Mapping, Sequence)):
+        return data
+    return _over(default_convert, data, list)
 
 
 def pin(data):
     """The same batch in page-locked memory."""
     if isinstance(data, Tensor):
         return data.pin_memory()
-    if isinstance(data, (str, bytes)):
-        return data
-    if isinstance(data, Mapping):
-        return _like(data, {key: pin(value) for key, value in data.items()})
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*map(pin, data))
-    if isinstance(data, (tuple, list)):
-        return type(data)(map(pin, data))
+    if isinstance(data, (Mapping, tuple, list)):
+        return _over(pin, data, type(data))
     return data.pin_memory() if hasattr(data, "pin_memory") else data

@@ -14,7 +14,7 @@ import warnings
 
 from ... import accelerator
 from ..._call import _NULL, _blocking, _fast, _raise, _tensors, ffi
-from ..._callbacks import DROP, failed, keep, value_of
+from ..._callbacks import DROP, failed, keep, table, value_of
 from ..._gen import api
 from ._collate import default_collate, default_convert, pin
 from ._epoch import Epoch, state_between_epochs
@@ -31,11 +31,8 @@ class _Source:
     number on first use."""
 
     def __init__(self, loader, seed):
-        self.dataset, self.collated, self.init = (
-            loader.dataset,
-            loader._collated,
-            loader.worker_init_fn,
-        )
+        self.dataset, self.collated = loader.dataset, loader._collated
+        self.init = loader.worker_init_fn
         self.promised, self.numbers = {}, itertools.count()
         self.workers, self.seed = loader.num_workers, seed
         self.count, self.lock = 0, threading.Lock()
@@ -93,11 +90,8 @@ def _native_dataset(loader, seed):
     if loader._is_native:
         return api.dataset_from_tensors([t.detach() for t in loader.dataset.tensors]), None
     source = _Source(loader, seed)
-    table = ffi.new("flam_dataset_vtable *")
-    table.struct_size = ffi.sizeof("flam_dataset_vtable")
-    table.user, table.drop, table.drop_item = keep(source), DROP, DROP
-    table.fetch = _fast.flam_py_dataset_vtable_fetch
-    return api.dataset_new(table), source
+    functions = {"fetch": _fast.flam_py_dataset_vtable_fetch, "drop_item": DROP}
+    return api.dataset_new(table("flam_dataset_vtable", source, **functions)), source
 
 
 # ---- iterators
@@ -315,12 +309,8 @@ class DataLoader:
                 sampler = SequentialSampler(self.dataset)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
-            batch_size,
-            drop_last,
-            sampler,
-            batch_sampler,
-        )
+        self.batch_size, self.drop_last = batch_size, drop_last
+        self.sampler, self.batch_sampler = sampler, batch_sampler
 
     @property
     def _auto(self):

@@ -121,7 +121,6 @@ class EventFile:
 
     def close(self):
         """Writes what waits and closes the file."""
+        self.flush()
         with self._lock:
-            if not self._file.closed:
-                self._write()
-                self._file.close()
+            self._file.close()
