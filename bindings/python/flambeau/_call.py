@@ -191,6 +191,19 @@ _WANTED = {
 }
 
 
+def _as_doubles(value):
+    return [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)]
+
+
+# What C takes for a value of a kind; a nullable number is a list of one.
+_MADE = {
+    **{"ints": _as_ints, "doubles": _as_doubles, "int": index, "size": index, "double": float},
+    **{"bool": _bool, "dtype": lambda value: dtype_of(value)._code, "device": _device_code},
+    **{"string": lambda value: value.encode(), "handle": lambda value: value._h},
+}
+_NUMERIC = "int", "size", "double", "bool"
+
+
 def listed(value, name, position, parameter):
     """A list of tensors, as it is. What else can be iterated, such as a tensor, is none in torch:
     its parts would be gone before C reads them."""
@@ -239,26 +252,11 @@ def _convert(name, position, parameter, kind, enum, value, keep):
             found = value if hasattr(value, "_h") or kind == "tensor" else _number(value)
             keep.append(found)
             return [found._h]
-        if kind == "ints":
-            found = _as_ints(value)
-            return [found, len(found)]
-        if kind == "doubles":
-            found = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)]
-            return [found, len(found)]
-        if kind in ("int", "size"):
-            return [[index(value)] if nullable else index(value)]
-        if kind == "double":
-            return [[float(value)] if nullable else float(value)]
-        if kind == "bool":
-            return [[bool(value)] if nullable else bool(value)]
-        if kind == "dtype":
-            return [dtype_of(value)._code]
-        if kind == "device":
-            return [_device_code(value)]
-        if kind == "string":
-            return [value.encode()]
-        if kind == "handle":
-            return [value._h]
+        if kind in _MADE:
+            found = _MADE[kind](value)
+            if kind in ("ints", "doubles"):
+                return [found, len(found)]
+            return [[found] if nullable and kind in _NUMERIC else found]
     except (TypeError, AttributeError, ValueError):
         raise _mismatch(name, position, parameter, _WANTED[kind], value) from None
     if kind == "enum":

@@ -24,19 +24,21 @@ def is_storage(obj):
     return isinstance(obj, UntypedStorage)
 
 
-def is_floating_point(input):
-    """Whether the dtype is floating point."""
-    return input.dtype.is_floating_point
+def method(name, text):
+    """A method of tensors that takes nothing more, as a function."""
+
+    def function(input):
+        return getattr(input, name)()
+
+    function.__name__, function.__qualname__, function.__doc__ = name, name, text
+    return function
 
 
-def is_complex(input):
-    """Whether the dtype is complex; there are none."""
-    return False
-
-
-def numel(input):
-    """How many elements there are."""
-    return input.numel()
+is_floating_point = method("is_floating_point", "Whether the dtype is floating point.")
+is_complex = method("is_complex", "Whether the dtype is complex; there are none.")
+is_signed = method("is_signed", "Whether the dtype has negative numbers.")
+numel = method("numel", "How many elements there are.")
+get_device = method("get_device", "The number of a tensor's GPU; -1 on the cpu.")
 
 
 def typename(obj):
@@ -153,16 +155,6 @@ def get_device_module(device=None):
     """Such as `torch.cuda` for a device."""
     kind = "cpu" if device is None else device_type(device).type
     return importlib.import_module(f"flambeau.{kind}")
-
-
-def is_signed(input):
-    """Whether the dtype has negative numbers."""
-    return input.dtype.is_signed
-
-
-def get_device(input):
-    """The number of a tensor's GPU; -1 on the cpu."""
-    return input.get_device()
 
 
 def _assert(condition, message):

@@ -4,6 +4,7 @@ The factor and the marks of gradients that are not finite stay on the device. Fu
 them there, so that a step waits for nothing; any other optimizer is stepped from here, after the
 one number that says whether it may."""
 
+import contextlib
 import warnings
 from collections.abc import Iterable
 
@@ -186,17 +187,16 @@ class GradScaler:
         self.load_state_dict(saved) if saved else None
 
 
-class _plain_errors:
+@contextlib.contextmanager
+def _plain_errors():
     """PyTorch asserts what was forgotten and raises RuntimeError for calls out of order, which the
     library's error is already."""
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, kind, problem, trace):
-        forgotten = ("No inf checks were recorded", "Attempted u")
-        if problem is not None and str(problem).startswith(forgotten):
+    try:
+        yield
+    except Exception as problem:
+        if str(problem).startswith(("No inf checks were recorded", "Attempted u")):
             raise AssertionError(str(problem)) from None
+        raise
 
 
 def _gpu_missing():

@@ -137,8 +137,11 @@ def _vector(v, like, several, name, create_graph, missing):
     return _fresh(v, create_graph, False)
 
 
-def _recording(create_graph):
-    return set_grad_enabled(True if create_graph else is_grad_enabled())
+def _product(outputs, inputs, v, like, stage, strict, create_graph):
+    """The gradients that are the product, with zeros, in the shape of `like`, for those missing."""
+    with set_grad_enabled(True if create_graph else is_grad_enabled()):
+        found = _gradients(outputs, inputs, v, create_graph)
+        return _zero_filled(found, like, strict, create_graph, stage)
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
@@ -153,9 +156,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
             "with a single element."
         )
         v = _vector(v, outputs, several_out, "vjp", create_graph, missing)
-    with _recording(create_graph):
-        found = _gradients(outputs, inputs, v, create_graph)
-        product = _zero_filled(found, inputs, strict, create_graph, "back")
+    product = _product(outputs, inputs, v, inputs, "back", strict, create_graph)
     return _given(outputs, create_graph, several_out), _given(product, create_graph, several_in)
 
 
@@ -171,9 +172,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         dual = tuple(_zeros(y, True) for y in outputs)
         slopes = _gradients(outputs, inputs, dual, create_graph=True)
         _require_history(slopes, "grad_inputs", strict)
-    with _recording(create_graph):
-        found = _gradients(slopes, dual, v, create_graph)
-        product = _zero_filled(found, outputs, strict, create_graph, "back_trick")
+    product = _product(slopes, dual, v, outputs, "back_trick", strict, create_graph)
     return _given(outputs, create_graph, several_out), _given(product, create_graph, several_out)
 
 
@@ -295,9 +294,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """`func(*inputs)`, one element, and the product of a vector and its Hessian."""
     with enable_grad():
         several, inputs, v, out, slopes = _slopes_of(func, inputs, v, create_graph, strict, "vhp")
-    with _recording(create_graph):
-        found = _gradients(slopes, inputs, v, create_graph)
-        product = _zero_filled(found, inputs, strict, create_graph, "double_back")
+    product = _product(slopes, inputs, v, inputs, "double_back", strict, create_graph)
     return _given((out,), create_graph, False), _given(product, create_graph, several)
 
 
@@ -309,7 +306,5 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         dual = tuple(_zeros(x, True) for x in inputs)
         double = _gradients(slopes, inputs, dual, create_graph=True)
         _require_history(slopes, "hessian", strict)
-    with _recording(create_graph):
-        found = _gradients(double, dual, v, create_graph)
-        product = _zero_filled(found, inputs, strict, create_graph, "double_back_trick")
+    product = _product(double, dual, v, inputs, "double_back_trick", strict, create_graph)
     return _given((out,), create_graph, False), _given(product, create_graph, several)

@@ -91,13 +91,8 @@ class profile(Profiled):  # noqa: N801
         if self.enabled:
             self._profile = api.profiler_stop()
 
-    @property
-    def function_events(self):
-        return self.events()
-
-    @property
-    def self_cpu_time_total(self):
-        return self.key_averages().self_cpu_time_total
+    function_events = property(lambda self: self.events())
+    self_cpu_time_total = property(lambda self: self.key_averages().self_cpu_time_total)
 
     def __str__(self):
         return "<unfinished profile>" if self._profile is None else self.table()

@@ -15,6 +15,15 @@ def _aliases(cls):
     return cls
 
 
+_SHARED = (
+    "host_us",
+    "device_us",
+    "host_bytes",
+    "device_bytes",
+)  # of a row: alone, and with inner ones
+_NOTHING = {"self": {"allocated": 0, "freed": 0}, "total": {"allocated": 0, "freed": 0}}
+
+
 class _Measured:
     """Times in microseconds and bytes, of the row alone (`self_`) and with what ran inside it."""
 
@@ -32,13 +41,8 @@ class _Measured:
         self.module = row["module"]  # path of the module that ran
         self.stack = [row["module"]] if row["module"] else []
 
-    @property
-    def cpu_time(self):
-        return self.cpu_time_total / max(self.count, 1)
-
-    @property
-    def device_time(self):
-        return self.device_time_total / max(self.count, 1)
+    cpu_time = property(lambda self: self.cpu_time_total / max(self.count, 1))
+    device_time = property(lambda self: self.device_time_total / max(self.count, 1))
 
 
 @_aliases
@@ -104,9 +108,7 @@ class EventList(list):
         super().__init__(entries)
         self._profile, self._by = profile, (by_shape, by_module)
 
-    @property
-    def self_cpu_time_total(self):
-        return sum(e.self_cpu_time_total for e in self)
+    self_cpu_time_total = property(lambda self: sum(e.self_cpu_time_total for e in self))
 
     def table(self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55,
               max_shapes_column_width=80, header=None):  # fmt: skip
@@ -124,38 +126,14 @@ class EventList(list):
 
     def total_average(self):
         """All entries taken as one."""
-        total = FunctionEventAvg(_summed(self))
-        total.key = "Total"
+        nothing = {"name": "Total", "kind": "op", "module": "", "shapes": [], "count": 0}
+        total = FunctionEventAvg({**nothing, **dict.fromkeys(_SHARED, _NOTHING)})
+        total.count = sum(e.count for e in self)
+        for name in [n for n in vars(total) if n.startswith("self_")]:
+            found = sum(getattr(e, name) for e in self)
+            setattr(total, name, found)
+            setattr(total, name.removeprefix("self_"), found)
         return total
-
-
-def _summed(entries):
-    def of(name):
-        return sum(getattr(e, name) for e in entries)
-
-    def times(name):
-        own = of(f"self_{name}_time_total")
-        return {"self": own, "total": own}
-
-    def size(name):
-        allocated = of(f"self_{name}_memory_allocated")
-        freed = allocated - of(f"self_{name}_memory_usage")
-        return {"allocated": allocated, "freed": freed}
-
-    def both(name):
-        return {"self": size(name), "total": size(name)}
-
-    return {
-        "name": "Total",
-        "kind": "op",
-        "module": "",
-        "shapes": [],
-        "count": sum(e.count for e in entries),
-        "host_us": times("cpu"),
-        "device_us": times("device"),
-        "host_bytes": both("cpu"),
-        "device_bytes": both("device"),
-    }
 
 
 def averages(profile, by_shape=False, by_module=False):

@@ -27,9 +27,7 @@ class _Groups:
     world = None
     count = 0
 
-    @property
-    def WORLD(self):
-        return self.world
+    WORLD = property(lambda self: self.world)
 
 
 group = _groups = _Groups()

@@ -10,10 +10,9 @@ from .transforms import *  # noqa: F403
 
 _PARTS = (
     "bernoulli categorical constraint_registry constraints continuous_bernoulli counts "
-    "distribution exp_family fisher_snedecor gamma generalized_pareto independent kl lkj_cholesky "
-    "location_scale logistic_normal lowrank_multivariate_normal mixture_same_family "
-    "multivariate_normal positive powers relaxed transformed_distribution transforms uniform "
-    "von_mises wishart kl_mixed"
+    "distribution exp_family gamma independent kl lkj_cholesky location_scale "
+    "lowrank_multivariate_normal mixture_same_family multivariate_normal positive powers relaxed "
+    "transformed_distribution transforms von_mises wishart kl_mixed"
 ).split()
 _modules = [_importlib.import_module("." + name, __name__) for name in _PARTS]
 
@@ -34,11 +33,10 @@ _MODULES = {
     bernoulli: "geometric",
     categorical: "one_hot_categorical",
     counts: "binomial multinomial negative_binomial poisson",
-    fisher_snedecor: "fishersnedecor",
-    gamma: "beta chi2 dirichlet studentT",
-    location_scale: "cauchy gumbel laplace normal",
-    positive: "exponential half_cauchy half_normal log_normal",
-    powers: "inverse_gamma kumaraswamy pareto weibull",
+    gamma: "beta chi2 dirichlet fishersnedecor studentT",
+    location_scale: "cauchy gumbel laplace normal uniform",
+    positive: "exponential half_cauchy half_normal log_normal logistic_normal",
+    powers: "generalized_pareto inverse_gamma kumaraswamy pareto weibull",
     relaxed: "relaxed_bernoulli relaxed_categorical",
 }
 for _module, _names in _MODULES.items():

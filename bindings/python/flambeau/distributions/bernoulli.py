@@ -22,9 +22,7 @@ class _Trial(Distribution):
         setattr(self, self._name, given)
         super().__init__(given.size(), (), validate_args)
 
-    @property
-    def _given(self):
-        return getattr(self, self._name)
+    _given = property(lambda self: getattr(self, self._name))
 
     @lazy_property
     def probs(self):

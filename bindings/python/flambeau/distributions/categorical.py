@@ -26,10 +26,7 @@ class _Classes(Distribution):
         events = given.size()[-1:] if self._vectors else ()
         super().__init__(given.size()[:-1], events, validate_args)
 
-    @property
-    def _given(self):
-        return getattr(self, self._name)
-
+    _given = property(lambda self: getattr(self, self._name))
     _num_events = property(lambda self: self._given.size()[-1])
     param_shape = property(lambda self: self._given.size())
 
@@ -102,10 +99,7 @@ class OneHotCategorical(_Classes):
 
     mean = property(lambda self: self.probs)
     variance = property(lambda self: self.probs * (1 - self.probs))
-
-    @property
-    def mode(self):
-        return self._one_hot(self.probs.argmax(-1))
+    mode = property(lambda self: self._one_hot(self.probs.argmax(-1)))
 
     def _one_hot(self, classes):
         return one_hot(classes, self._num_events).to(self.probs.dtype)

@@ -121,10 +121,7 @@ class NegativeBinomial(_Trial):
     mean = property(lambda self: self.total_count * self.logits.exp())
     variance = property(lambda self: self.mean / torch.sigmoid(-self.logits))
     param_shape = property(lambda self: self._given.size())
-
-    @property
-    def mode(self):
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
+    mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0))
 
     expand = Binomial.expand
     _shown_parameters = Distribution._shown_parameters

@@ -1,4 +1,4 @@
-"""Distributions made of gamma variables: Gamma, Chi2, Beta, Dirichlet, StudentT.
+"""Distributions made of gamma variables: Gamma, Chi2, Beta, Dirichlet, StudentT, FisherSnedecor.
 
 Samples are differentiable: a gamma variable follows its concentration at fixed probability.
 Source of the formulas: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 2nd ed."""
@@ -86,10 +86,7 @@ class Beta(ExponentialFamily):
 
     _total = property(lambda self: self.concentration1 + self.concentration0)
     mean = property(lambda self: self.concentration1 / self._total)
-
-    @property
-    def mode(self):
-        return self._dirichlet().mode[..., 0]
+    mode = property(lambda self: self._dirichlet().mode[..., 0])
 
     @property
     def variance(self):
@@ -129,9 +126,7 @@ class Dirichlet(ExponentialFamily):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
-    @property
-    def mean(self):
-        return self.concentration / self.concentration.sum(-1, True)
+    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
 
     @property
     def mode(self):
@@ -190,10 +185,7 @@ class StudentT(Distribution):
         self._begin(validate_args, df=df, loc=loc, scale=scale)
 
     mode = property(lambda self: self.loc)
-
-    @property
-    def mean(self):
-        return torch.where(self.df <= 1, math.nan, self.loc)
+    mean = property(lambda self: torch.where(self.df <= 1, math.nan, self.loc))
 
     @property
     def variance(self):
@@ -222,3 +214,42 @@ class StudentT(Distribution):
         half = self.df / 2
         slopes = torch.digamma(half + 0.5) - torch.digamma(half)
         return self.scale.log() + 0.5 * (self.df + 1) * slopes + self._log_constant()
+
+
+class FisherSnedecor(Distribution):
+    """The ratio of two Chi2 variables, each over its degrees of freedom, `df1` and `df2`."""
+
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, df1, df2, validate_args=None):
+        self._begin(validate_args, df1=df1, df2=df2)
+
+    mean = property(lambda self: torch.where(self.df2 <= 2, math.nan, self.df2 / (self.df2 - 2)))
+
+    @property
+    def mode(self):
+        found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return torch.where(self.df1 <= 2, math.nan, found)
+
+    @property
+    def variance(self):
+        m, n = self.df1, self.df2
+        found = 2 * n**2 * (m + n - 2) / (m * (n - 2) ** 2 * (n - 4))
+        return torch.where(n <= 4, math.nan, found)
+
+    def rsample(self, sample_shape=()):
+        first, second = (
+            Gamma(df / 2, df, validate_args=False).expand(self._batch_shape).rsample(sample_shape)
+            for df in (self.df1, self.df2)
+        )
+        tiny = torch.finfo(first.dtype).tiny
+        return (first / second.clamp(min=tiny)).clamp(min=tiny)
+
+    def log_prob(self, value):
+        self._checked(value)
+        a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+        constant = torch.lgamma(a + b) - torch.lgamma(a) - torch.lgamma(b)
+        slope = a * ratio.log() + (a - 1) * value.log()
+        return constant + slope - (a + b) * torch.log1p(ratio * value)

@@ -12,11 +12,10 @@ from .distribution import sum_rightmost
 from .exp_family import ExponentialFamily
 from .gamma import Beta, Dirichlet, Gamma
 from .independent import Independent
-from .location_scale import EULER, Cauchy, Gumbel, Laplace, Normal
+from .location_scale import EULER, Cauchy, Gumbel, Laplace, Normal, Uniform
 from .positive import Exponential, HalfNormal
 from .powers import Pareto
 from .transformed_distribution import TransformedDistribution
-from .uniform import Uniform
 
 _found = {}
 

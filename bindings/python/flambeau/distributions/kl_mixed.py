@@ -11,12 +11,11 @@ from .continuous_bernoulli import ContinuousBernoulli
 from .counts import Binomial, Poisson
 from .gamma import Beta, Gamma
 from .kl import register_kl
-from .location_scale import EULER, Gumbel, Laplace, Normal
+from .location_scale import EULER, Gumbel, Laplace, Normal, Uniform
 from .lowrank_multivariate_normal import LowRankMultivariateNormal
 from .multivariate_normal import MultivariateNormal, _solved
 from .positive import Exponential
 from .powers import Pareto
-from .uniform import Uniform
 
 
 def _x_log_x(x):

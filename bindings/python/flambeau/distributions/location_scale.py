@@ -1,5 +1,5 @@
 """Distributions that are one standard distribution shifted by `loc` and stretched by `scale`:
-Normal, Laplace, Cauchy, Gumbel.
+Normal, Laplace, Cauchy, Gumbel; and Uniform, by its ends.
 
 Source of the formulas: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 2nd ed."""
 
@@ -65,9 +65,7 @@ class Normal(LocationScale, ExponentialFamily):
 
     _mean_carrier_measure = 0
 
-    @property
-    def _natural_params(self):
-        return self.loc / self.scale**2, -0.5 * self.scale**-2
+    _natural_params = property(lambda self: (self.loc / self.scale**2, -0.5 * self.scale**-2))
 
     def _log_normalizer(self, x, y):
         return -0.25 * x**2 / y + 0.5 * torch.log(-math.pi / y)
@@ -140,3 +138,42 @@ class Gumbel(LocationScale):
 
     def icdf(self, value):
         return self.loc - self.scale * torch.log(-torch.log(value))
+
+
+class Uniform(Distribution):
+    """Every number in [low, high) alike."""
+
+    has_rsample = True
+
+    def __init__(self, low, high, validate_args=None):
+        self._begin(validate_args, low=low, high=high)
+
+    @property
+    def arg_constraints(self):
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+
+    support = constraints.dependent_property(
+        lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0
+    )
+    mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: torch.full_like(self.low, float("nan")))
+    stddev = property(lambda self: (self.high - self.low) / 12**0.5)
+    variance = property(lambda self: (self.high - self.low) ** 2 / 12)
+
+    def rsample(self, sample_shape=()):
+        return self.icdf(self._noise(torch.rand, sample_shape, self.low))
+
+    def log_prob(self, value):
+        self._checked(value)
+        inside = (self.low <= value) & (self.high > value)
+        return inside.to(self.low.dtype).log() - (self.high - self.low).log()
+
+    def cdf(self, value):
+        self._checked(value)
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value):
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self):
+        return (self.high - self.low).log()

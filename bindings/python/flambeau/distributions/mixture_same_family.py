@@ -58,9 +58,7 @@ class MixtureSameFamily(Distribution):
         weights = weights.reshape((*weights.shape, *[1] * len(self._event_shape)))
         return (weights * values).sum(self._dim)
 
-    @property
-    def mean(self):
-        return self._averaged(self.component_distribution.mean)
+    mean = property(lambda self: self._averaged(self.component_distribution.mean))
 
     @property
     def variance(self):

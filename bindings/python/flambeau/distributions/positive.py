@@ -1,4 +1,8 @@
-"""Distributions over positive numbers: Exponential, HalfNormal, HalfCauchy, LogNormal."""
+"""Distributions over positive numbers: Exponential, HalfNormal, HalfCauchy, LogNormal, and over
+shares of a whole, LogisticNormal.
+
+Source of the last: Aitchison and Shen 1980, Logistic-normal distributions: some properties and
+uses."""
 
 import math
 
@@ -7,7 +11,7 @@ from . import constraints
 from .exp_family import ExponentialFamily
 from .location_scale import Cauchy, Normal, open_uniform
 from .transformed_distribution import TransformedDistribution
-from .transforms import AbsTransform, ExpTransform
+from .transforms import AbsTransform, ExpTransform, StickBreakingTransform
 
 
 class Exponential(ExponentialFamily):
@@ -120,3 +124,19 @@ class LogNormal(TransformedDistribution):
 
     def entropy(self):
         return self.base_dist.entropy() + self.loc
+
+
+class LogisticNormal(TransformedDistribution):
+    """n + 1 shares that n independent normal variables break off a stick."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, loc, scale, validate_args=None):
+        base = Normal(loc, scale, validate_args=validate_args)
+        base = base if base.batch_shape else base.expand((1,))
+        super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
+
+    loc = property(lambda self: self.base_dist.base_dist.loc)
+    scale = property(lambda self: self.base_dist.base_dist.scale)

@@ -2,20 +2,14 @@
 
 import sys as _sys
 
-from . import adam, lr_scheduler, swa_utils
-from .adadelta import Adadelta
+from . import _rules, adam, lr_scheduler, swa_utils
+from ._rules import ASGD, Adadelta, Adamax, NAdam, RAdam, RMSprop, Rprop
 from .adafactor import Adafactor
 from .adagrad import Adagrad
 from .adam import Adam, AdamW
-from .adamax import Adamax
-from .asgd import ASGD
 from .lbfgs import LBFGS
 from .muon import Muon
-from .nadam import NAdam
 from .optimizer import Optimizer
-from .radam import RAdam
-from .rmsprop import RMSprop
-from .rprop import Rprop
 from .sgd import SGD
 
 __all__ = (
@@ -23,4 +17,8 @@ __all__ = (
     "Rprop SGD lr_scheduler swa_utils"
 ).split()
 
-_sys.modules[f"{__name__}.adamw"] = adamw = adam  # torch has a module for it
+# torch has a module for each.
+_MODULES = {_rules: "adadelta adamax asgd nadam radam rmsprop rprop", adam: "adamw"}
+for _module, _names in _MODULES.items():
+    for _name in _names.split():
+        globals()[_name] = _sys.modules[f"{__name__}.{_name}"] = _module

@@ -59,9 +59,7 @@ class TreeSpec:
     _context: Any
     _children: list = field(default_factory=list)
 
-    @property
-    def context(self):
-        return self._context
+    context = property(lambda self: self._context)
 
     def children(self):
         return list(self._children)

@@ -194,10 +194,7 @@ class ComposeTransform(Transform):
         return _end([(part.domain, part.codomain) for part in self.parts])
 
     bijective = property(lambda self: all(part.bijective for part in self.parts))
-
-    @property
-    def sign(self):
-        return math.prod(part.sign for part in self.parts)
+    sign = property(lambda self: math.prod(part.sign for part in self.parts))
 
     @property
     def inv(self):

@@ -4,6 +4,7 @@ from ..._torch import int64, ones, tensor, zeros
 from .. import functional as F
 from ..parameter import Parameter
 from .module import Module
+from .utils import _family
 
 
 class _Affine(Module):
@@ -85,22 +86,13 @@ class _BatchNorm(_Affine):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
-class BatchNorm1d(_BatchNorm):
-    """Batch normalisation over [N, C] or [N, C, L]."""
-
-    _dims = (2, 3)
-
-
-class BatchNorm2d(_BatchNorm):
-    """Batch normalisation over [N, C, H, W]."""
-
-    _dims = (4,)
-
-
-class BatchNorm3d(_BatchNorm):
-    """Batch normalisation over [N, C, D, H, W]."""
-
-    _dims = (5,)
+_family(
+    globals(),
+    _BatchNorm,
+    "BatchNorm",
+    "Batch normalisation over [N, C, {shape}]; that of one dimension takes [N, C], too.",
+    _dims=lambda n: (2, 3) if n == 1 else (n + 2,),
+)
 
 
 class LayerNorm(_Affine):

@@ -6,7 +6,8 @@ names it."""
 from .. import functional as F
 from .. import init
 from ..parameter import room
-from .module import Module
+from .module import Module, unusual
+from .utils import _family
 
 
 def _tuple(value, n):
@@ -88,18 +89,11 @@ class _ConvNd(Module):
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
         ]
-        if self.padding != (0,) * self._n:
-            parts.append(f"padding={self.padding}")
-        if self.dilation != (1,) * self._n:
-            parts.append(f"dilation={self.dilation}")
-        if self.output_padding != (0,) * self._n:
-            parts.append(f"output_padding={self.output_padding}")
-        if self.groups != 1:
-            parts.append(f"groups={self.groups}")
+        zeros, ones = (0,) * self._n, (1,) * self._n
+        parts += unusual(self, padding=zeros, dilation=ones, output_padding=zeros, groups=1)
         if self.bias is None:
             parts.append("bias=False")
-        if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
+        parts += unusual(self, padding_mode="zeros")
         return ", ".join(parts)
 
 
@@ -132,20 +126,13 @@ class _ConvTranspose(_ConvNd):
         return tuple(size - m for size, m in zip(sizes, least))
 
 
-def _family(base, name, function, text):
-    """The classes over one to three dimensions."""
-    made = {}
-    for n in (1, 2, 3):
-        members = {"_n": n, "_name": f"{function}{n}d"}
-        doc = f"{text} over [N, C, {', '.join('DHW'[3 - n :]) if n > 1 else 'L'}]."
-        members.update(__module__=__name__, __doc__=doc)
-        made[f"{name}{n}d"] = type(f"{name}{n}d", (base,), members)
-    return made
-
-
-globals().update(
-    {
-        **_family(_ConvNd, "Conv", "conv", "Convolution"),
-        **_family(_ConvTranspose, "ConvTranspose", "conv_transpose", "Transposed convolution"),
-    }
-)
+for _base, _name, _f, _text in (
+    (_ConvNd, "Conv", "conv", "Convolution over [N, C, {shape}]."),
+    (
+        _ConvTranspose,
+        "ConvTranspose",
+        "conv_transpose",
+        "Transposed convolution over [N, C, {shape}].",
+    ),
+):
+    _family(globals(), _base, _name, _text, _name=lambda n, f=_f: f"{f}{n}d")

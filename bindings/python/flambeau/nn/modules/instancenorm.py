@@ -7,6 +7,7 @@ from .. import functional as F
 from ..parameter import Parameter
 from .batchnorm import _BatchNorm
 from .module import Module
+from .utils import _family
 
 
 class _InstanceNorm(_BatchNorm):
@@ -33,22 +34,13 @@ class _InstanceNorm(_BatchNorm):
         return result.squeeze(0) if alone else result
 
 
-class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation over [C, L] or [N, C, L]."""
-
-    _dims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation over [C, H, W] or [N, C, H, W]."""
-
-    _dims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation over [C, D, H, W] or [N, C, D, H, W]."""
-
-    _dims = (4, 5)
+_family(
+    globals(),
+    _InstanceNorm,
+    "InstanceNorm",
+    "Instance normalisation over [C, {shape}] or [N, C, {shape}].",
+    _dims=lambda n: (n + 1, n + 2),
+)
 
 
 class RMSNorm(Module):

@@ -446,6 +446,12 @@ def _typename(value):
     return name.replace("flambeau.", "torch.", 1) if name.startswith("flambeau.") else name
 
 
+def unusual(module, **usual):
+    """Options for `extra_repr`, those only that are not as usual."""
+    held = {name: getattr(module, name) for name in usual}
+    return [f"{name}={value}" for name, value in held.items() if value != usual[name]]
+
+
 def _indent(text):
     first, *rest = text.split("\n")
     return "\n".join([first, *("  " + line for line in rest)])

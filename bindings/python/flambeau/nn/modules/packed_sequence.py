@@ -58,9 +58,7 @@ class PackedSequence(_Fields):
     def pin_memory(self):
         return self._mapped(self.data.pin_memory())
 
-    @property
-    def is_cuda(self):
-        return self.data.is_cuda
+    is_cuda = property(lambda self: self.data.is_cuda)
 
     def is_pinned(self):
         return self.data.is_pinned()

@@ -3,6 +3,7 @@ dimensions."""
 
 from .. import functional as F
 from .module import Module
+from .utils import _family
 
 
 class _Pad(Module):
@@ -51,23 +52,11 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-def _family(base, name, mode, text):
-    made = {}
-    for n in (1, 2, 3):
-        full = f"{name}{n}d"
-        made[full] = type(
-            full,
-            (base,),
-            {"_n": n, "_mode": mode, "__module__": __name__, "__doc__": f"{text} over {n}d."},
-        )
-    return made
-
-
-CLASSES = {
-    **_family(_ConstantPad, "ConstantPad", "constant", "Pads with a constant"),
-    **_family(_ZeroPad, "ZeroPad", "constant", "Pads with zeros"),
-    **_family(_Pad, "ReflectionPad", "reflect", "Pads with a mirror image"),
-    **_family(_Pad, "ReplicationPad", "replicate", "Pads with the edge"),
-    **_family(_CircularPad, "CircularPad", "circular", "Pads with the other end"),
-}
-globals().update(CLASSES)
+for _base, _name, _how, _text in (
+    (_ConstantPad, "ConstantPad", "constant", "Pads with a constant over {n}d."),
+    (_ZeroPad, "ZeroPad", "constant", "Pads with zeros over {n}d."),
+    (_Pad, "ReflectionPad", "reflect", "Pads with a mirror image over {n}d."),
+    (_Pad, "ReplicationPad", "replicate", "Pads with the edge over {n}d."),
+    (_CircularPad, "CircularPad", "circular", "Pads with the other end over {n}d."),
+):
+    _family(globals(), _base, _name, _text, _mode=lambda n, mode=_how: mode)

@@ -3,6 +3,7 @@
 from .. import functional as F
 from .module import Module
 from .simple import make, stored
+from .utils import _family
 
 # Pools stride by their window unless told otherwise, and show it so; AvgPool1d shows tuples.
 
@@ -111,16 +112,12 @@ class _FractionalMaxPool(Module):
         )
 
 
-for _n in (2, 3):
-    CLASSES[f"FractionalMaxPool{_n}d"] = type(
-        f"FractionalMaxPool{_n}d",
-        (_FractionalMaxPool,),
-        {"_n": _n, "__module__": __name__, "__doc__": "Greatest elements at drawn steps."},
-    )
-for _n in (1, 2, 3):
-    CLASSES[f"MaxUnpool{_n}d"] = type(
-        f"MaxUnpool{_n}d",
-        (_MaxUnpool,),
-        {"_n": _n, "__module__": __name__, "__doc__": "Puts maxima back where they were."},
-    )
+_family(globals(), _MaxUnpool, "MaxUnpool", "Puts maxima back where they were, over {n}d.")
+_family(
+    globals(),
+    _FractionalMaxPool,
+    "FractionalMaxPool",
+    "Greatest elements at drawn steps, over {n}d.",
+    dims=(2, 3),
+)
 globals().update(CLASSES)

@@ -9,7 +9,7 @@ from ..._gen import ops as _ops
 from ..._torch import Tensor, zeros
 from .. import init
 from ..parameter import room
-from .module import Module
+from .module import Module, unusual
 from .packed_sequence import PackedSequence
 
 
@@ -154,17 +154,9 @@ class RNNBase(_Recurrent):
         return self._run(input, hx)
 
     def extra_repr(self):
-        shown = [f"{self.input_size}, {self.hidden_size}"]
-        usual = {
-            "proj_size": 0,
-            "num_layers": 1,
-            "bias": True,
-            "batch_first": False,
-            "dropout": 0,
-            "bidirectional": False,
-        }
-        shown += [f"{n}={getattr(self, n)}" for n, v in usual.items() if getattr(self, n) != v]
-        return ", ".join(shown)
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0}
+        shown = unusual(self, **usual, bidirectional=False)
+        return ", ".join([f"{self.input_size}, {self.hidden_size}", *shown])
 
 
 def _check(mode, input_size, hidden_size, num_layers, dropout, proj_size):
@@ -280,12 +272,10 @@ class RNNCellBase(_Recurrent):
         return tuple(r.squeeze(0) for r in result) if alone else tuple(result)
 
     def extra_repr(self):
-        shown = f"{self.input_size}, {self.hidden_size}"
-        if self.bias is not True:
-            shown += f", bias={self.bias}"
+        shown = unusual(self, bias=True)
         if getattr(self, "nonlinearity", "tanh") != "tanh":
-            shown += f", nonlinearity={self.nonlinearity}"
-        return shown
+            shown.append(f"nonlinearity={self.nonlinearity}")
+        return ", ".join([f"{self.input_size}, {self.hidden_size}", *shown])
 
 
 def _each(states, f):

@@ -4,7 +4,7 @@ from ..._torch import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .module import Module
+from .module import Module, unusual
 
 
 def _sizes(embeddings):
@@ -45,14 +45,8 @@ class _Table(Module):
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
 
     def _shown(self):
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
-        return parts
+        sizes = f"{self.num_embeddings}, {self.embedding_dim}"
+        return [sizes, *unusual(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)]
 
 
 class Embedding(_Table):
@@ -79,10 +73,8 @@ class Embedding(_Table):
         return F.embedding(input, self.weight, self.padding_idx, *norm, self.sparse)
 
     def extra_repr(self):
-        parts = self._shown()
-        if self.padding_idx is not None:
-            parts.insert(1, f"padding_idx={self.padding_idx}")
-        return ", ".join(parts)
+        sizes, *options = self._shown()
+        return ", ".join([sizes, *unusual(self, padding_idx=None), *options])
 
 
 class EmbeddingBag(_Table):
@@ -112,7 +104,5 @@ class EmbeddingBag(_Table):
         return F.embedding_bag(input, self.weight, offsets, *norm, *how, *ends)
 
     def extra_repr(self):
-        parts = [*self._shown(), f"mode={self.mode!r}"]
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        return ", ".join(parts)
+        padding = unusual(self, padding_idx=None)
+        return ", ".join([*self._shown(), f"mode={self.mode!r}", *padding])

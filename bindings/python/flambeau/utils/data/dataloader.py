@@ -312,9 +312,7 @@ class DataLoader:
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
 
-    @property
-    def _auto(self):
-        return self.batch_sampler is not None
+    _auto = property(lambda self: self.batch_sampler is not None)
 
     @property
     def _is_native(self):
