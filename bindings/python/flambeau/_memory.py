@@ -27,17 +27,23 @@ _BYTES = {
 }
 
 
-def of_device(numbered, module):
-    """The functions by name; `numbered` reads their `device` argument."""
+def asking(rows, numbered, module):
+    """Functions of a `device` argument, which `numbered` reads, by name: for each row the function
+    of the library that answers, and what it says."""
 
-    def asked(name):
-        function, text = _BYTES[name]
-
+    def asked(name, function, text):
         def ask(device=None):
             return function(numbered(device))
 
-        ask.__doc__ = text
+        ask.__name__, ask.__qualname__, ask.__doc__ = name, name, text
+        ask.__module__ = module
         return ask
+
+    return {name: asked(name, *row) for name, row in rows.items()}
+
+
+def of_device(numbered, module):
+    """All of them, and the two that say more."""
 
     def memory_stats(device=None):
         """Every statistic by its key, such as "allocated_bytes.all.peak"."""
@@ -50,9 +56,7 @@ def of_device(numbered, module):
         """The statistics as a table for people."""
         return api.memory_summary(numbered(device), abbreviated)
 
-    found = {name: asked(name) for name in _BYTES}
-    found |= {"memory_stats": memory_stats, "memory_summary": memory_summary}
+    found = {"memory_stats": memory_stats, "memory_summary": memory_summary}
     for name, function in found.items():
-        function.__name__ = function.__qualname__ = name
-        function.__module__ = module
-    return found
+        function.__module__, function.__qualname__ = module, name
+    return {**asking(_BYTES, numbered, module), **found}

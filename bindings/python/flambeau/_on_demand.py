@@ -1,6 +1,8 @@
 """Names that a package shows: those of its modules, and those that are loaded on first use, so that
-the import stays short, where a table says which module has each."""
+the import stays short, where a table says which module has each; and what a name stands for during
+a block."""
 
+import contextlib
 import functools
 import importlib
 import types
@@ -64,3 +66,15 @@ def loader(namespace, table, modules="", shown=None):
         raise AttributeError(f"module '{module}' has no attribute '{name}' in flambeau")
 
     return __getattr__
+
+
+@contextlib.contextmanager
+def during(names, **values):
+    """A `with` block in which these names of a dictionary, such as a module's own, have other
+    values."""
+    before = {name: names[name] for name in values}
+    names.update(values)
+    try:
+        yield
+    finally:
+        names.update(before)

@@ -33,13 +33,7 @@ class GradScaler:
         self._make(init_scale)
 
     def _make(self, init_scale):
-        self._scaler = api.grad_scaler_new(
-            float(init_scale),
-            float(self._growth_factor),
-            float(self._backoff_factor),
-            int(self._growth_interval),
-            self._enabled,
-        )
+        self._scaler = api.grad_scaler_new(float(init_scale), *self._numbers(), self._enabled)
 
     def scale(self, outputs):
         """A loss, or losses in any nesting, times the factor."""
@@ -115,8 +109,7 @@ class GradScaler:
 
     def set_growth_factor(self, new_factor):
         """Sets what the factor grows by."""
-        self._growth_factor = new_factor
-        self._configure()
+        self._configure(_growth_factor=new_factor)
 
     def get_backoff_factor(self):
         """What the factor shrinks by."""
@@ -124,8 +117,7 @@ class GradScaler:
 
     def set_backoff_factor(self, new_factor):
         """Sets what the factor shrinks by."""
-        self._backoff_factor = new_factor
-        self._configure()
+        self._configure(_backoff_factor=new_factor)
 
     def get_growth_interval(self):
         """Steps with finite gradients before the factor grows."""
@@ -133,16 +125,15 @@ class GradScaler:
 
     def set_growth_interval(self, new_interval):
         """Sets the steps with finite gradients before the factor grows."""
-        self._growth_interval = new_interval
-        self._configure()
+        self._configure(_growth_interval=new_interval)
 
-    def _configure(self):
-        api.grad_scaler_configure(
-            self._scaler,
-            float(self._growth_factor),
-            float(self._backoff_factor),
-            int(self._growth_interval),
-        )
+    def _configure(self, **number):
+        vars(self).update(number)
+        api.grad_scaler_configure(self._scaler, *self._numbers())
+
+    def _numbers(self):
+        interval = int(self._growth_interval)
+        return float(self._growth_factor), float(self._backoff_factor), interval
 
     def is_enabled(self):
         """Whether it does anything."""

@@ -1,9 +1,8 @@
 """Switches of CUDA. There is one way to compute attention, so which kernels of torch's are allowed
 is kept, and decides nothing."""
 
-import contextlib
-
 from .._gen import api
+from .._on_demand import during as _during
 
 
 def is_built():
@@ -40,14 +39,7 @@ enable_math_sdp, math_sdp_enabled = _switch("math")
 enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn")
 
 
-@contextlib.contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
     """Allows these kinds inside the block; `torch.nn.attention.sdpa_kernel` is the newer name."""
-    before = dict(_attention)
-    _attention.update(
-        flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn
-    )
-    try:
-        yield
-    finally:
-        _attention.update(before)
+    chosen = {"flash": enable_flash, "math": enable_math, "mem_efficient": enable_mem_efficient}
+    return _during(_attention, **chosen, cudnn=enable_cudnn)

@@ -1,7 +1,7 @@
 """cuDNN's switches. `deterministic` and `benchmark` are plain settings: results are repeatable
 either way."""
 
-import contextlib
+from .._on_demand import during as _during
 
 enabled = True
 benchmark = False
@@ -21,14 +21,7 @@ def version():
     return None
 
 
-@contextlib.contextmanager
 def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=False,
           allow_tf32=True, fp32_precision="none"):  # fmt: skip
     """Sets all of the switches for a `with` block or a function."""
-    new, own = locals(), globals()
-    before = {name: own[name] for name in new}
-    own.update(new)
-    try:
-        yield
-    finally:
-        own.update(before)
+    return _during(globals(), **locals())

@@ -6,6 +6,7 @@ from collections import namedtuple as _namedtuple
 from .._deprecated.tensor_types import CUDA as _TYPES
 from .._errors import OutOfMemoryError
 from .._gen import api
+from .._memory import asking as _asking
 from .._on_demand import loader as _loader
 from .._on_demand import own as _own
 from .._types import device as _device
@@ -19,6 +20,14 @@ memory_cached, max_memory_cached = _memory.memory_cached, _memory.max_memory_cac
 _Properties = _namedtuple(
     "_CudaDeviceProperties", "name major minor total_memory multi_processor_count"
 )
+
+
+_DEVICE = {
+    "get_device_name": (api.device_model, "The GPU's model."),
+    "get_device_capability": (api.device_capability, "(major, minor) compute capability."),
+    "synchronize": (api.device_synchronize, "Waits until all work on a GPU is done."),
+}
+globals().update(_asking(_DEVICE, _numbered, __name__))
 
 
 def is_available():
@@ -56,16 +65,6 @@ def set_device(device):
         api.device_set_current(_numbered(device))
 
 
-def get_device_name(device=None):
-    """The GPU's model."""
-    return api.device_model(_numbered(device))
-
-
-def get_device_capability(device=None):
-    """(major, minor) compute capability."""
-    return api.device_capability(_numbered(device))
-
-
 def get_device_properties(device=None):
     """Name, compute capability, memory and multiprocessors of a GPU."""
     found = _numbered(device)
@@ -80,11 +79,6 @@ def get_device_properties(device=None):
 def can_device_access_peer(device, peer_device):
     """Whether a GPU reads another one's memory directly."""
     return api.device_can_access_peer(_numbered(device), _numbered(peer_device))
-
-
-def synchronize(device=None):
-    """Waits until all work on a GPU is done."""
-    api.device_synchronize(_numbered(device))
 
 
 def is_bf16_supported(including_emulation=True):

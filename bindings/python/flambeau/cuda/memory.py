@@ -1,10 +1,21 @@
 """Memory of GPUs as the caching allocator counts it, under PyTorch's names."""
 
 from .._gen import api
+from .._memory import asking as _asking
 from .._memory import of_device as _of_device
 from ._numbered import numbered as _numbered
 
-_asked = _of_device(_numbered, __name__)
+_MORE = {
+    "get_per_process_memory_fraction": (
+        api.memory_fraction,
+        "The limit set by `set_per_process_memory_fraction`.",
+    ),
+    "mem_get_info": (
+        api.device_memory_info,
+        "(free, total) bytes as the device itself counts them.",
+    ),
+}
+_asked = {**_of_device(_numbered, __name__), **_asking(_MORE, _numbered, __name__)}
 globals().update(_asked)
 memory_cached, max_memory_cached = _asked["memory_reserved"], _asked["max_memory_reserved"]
 reset_max_memory_allocated = reset_max_memory_cached = _asked["reset_peak_memory_stats"]
@@ -65,13 +76,3 @@ def set_per_process_memory_fraction(fraction, device=None):
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     api.memory_set_fraction(fraction, _numbered(device))
-
-
-def get_per_process_memory_fraction(device=None):
-    """The limit set by `set_per_process_memory_fraction`."""
-    return api.memory_fraction(_numbered(device))
-
-
-def mem_get_info(device=None):
-    """(free, total) bytes as the device itself counts them."""
-    return api.device_memory_info(_numbered(device))

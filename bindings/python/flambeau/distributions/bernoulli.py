@@ -15,11 +15,13 @@ class _Trial(Distribution):
     """The shared parameter."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    _kept = ("_name",)
 
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._name = probs_or_logits(probs, logits)
         (given,) = broadcast(logits if probs is None else probs)
         setattr(self, self._name, given)
+        self._own = (self._name,)
         super().__init__(given.size(), (), validate_args)
 
     _given = property(lambda self: getattr(self, self._name))
@@ -34,10 +36,6 @@ class _Trial(Distribution):
         """log(probs / (1 - probs))."""
         p = clamped(self.probs)
         return torch.log(p) - torch.log1p(-p)
-
-    def expand(self, batch_shape, _instance=None):
-        given = self._given.expand(batch_shape)
-        return self._like(batch_shape, _instance, _name=self._name, **{self._name: given})
 
     def _shown_parameters(self):
         return [self._name]

@@ -13,9 +13,11 @@ class _Classes(Distribution):
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
+    _kept = ("_name",)
 
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._name = probs_or_logits(probs, logits)
+        self._own = (self._name,)
         given = logits if probs is None else probs
         if given.dim() < 1:
             raise ValueError(f"`{self._name}` parameter must be at least one-dimensional.")
@@ -39,10 +41,6 @@ class _Classes(Distribution):
     def logits(self):
         """The logarithms of the probabilities."""
         return clamped(self.probs).log()
-
-    def expand(self, batch_shape, _instance=None):
-        given = self._given.expand((*batch_shape, self._num_events))
-        return self._like(batch_shape, _instance, _name=self._name, **{self._name: given})
 
     def _classes(self, sample_shape):
         """Numbers of classes, sample_shape + batch_shape."""

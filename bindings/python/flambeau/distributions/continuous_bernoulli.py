@@ -19,6 +19,7 @@ class ContinuousBernoulli(_Trial, ExponentialFamily):
 
     support = constraints.unit_interval
     has_rsample = True
+    _kept = "_name", "_lims"
     _mean_carrier_measure = 0
 
     def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args=None):
@@ -33,11 +34,6 @@ class ContinuousBernoulli(_Trial, ExponentialFamily):
         return clamped(torch.sigmoid(self.logits))
 
     param_shape = property(lambda self: self._given.size())
-
-    def expand(self, batch_shape, _instance=None):
-        made = super().expand(batch_shape, _instance)
-        made._lims = self._lims
-        return made
 
     def _is_far(self, p, middle=0.0):
         """Where the closed forms are exact."""

@@ -53,6 +53,7 @@ class Binomial(_Trial):
         count, given = broadcast(total_count, given)
         self.total_count = count.to(given.dtype)
         setattr(self, self._name, given)
+        self._own = "total_count", self._name
         Distribution.__init__(self, given.size(), (), validate_args)
 
     support = constraints.dependent_property(
@@ -68,12 +69,6 @@ class Binomial(_Trial):
     def mode(self):
         found = ((self.total_count + 1) * self.probs).floor()
         return torch.minimum(found, self.total_count)
-
-    def expand(self, batch_shape, _instance=None):
-        given = {self._name: self._given.expand(batch_shape), "_name": self._name}
-        return self._like(
-            batch_shape, _instance, total_count=self.total_count.expand(batch_shape), **given
-        )
 
     def _drawn(self, sample_shape):
         shape = self._extended_shape(sample_shape)
@@ -123,7 +118,6 @@ class NegativeBinomial(_Trial):
     param_shape = property(lambda self: self._given.size())
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0))
 
-    expand = Binomial.expand
     _shown_parameters = Distribution._shown_parameters
 
     def _drawn(self, sample_shape):
@@ -142,6 +136,7 @@ class Multinomial(Distribution):
     """How often each category comes up in `total_count` draws."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    _own, _kept = ("_categorical",), ("total_count",)
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         if not isinstance(total_count, int):
@@ -159,10 +154,6 @@ class Multinomial(Distribution):
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self):
         return constraints.multinomial(self.total_count)
-
-    def expand(self, batch_shape, _instance=None):
-        inner = self._categorical.expand(batch_shape)
-        return self._like(batch_shape, _instance, total_count=self.total_count, _categorical=inner)
 
     def _drawn(self, sample_shape):
         drawn = self._categorical.sample((self.total_count, *sample_shape))

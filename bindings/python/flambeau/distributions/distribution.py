@@ -26,7 +26,8 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     arg_constraints = {}
-    _own = ()  # the parameters, where each has the batch's shape
+    _own = ()  # what is expanded with the batch: tensors that begin with its shape, distributions
+    _kept = ()  # what an expanded distribution has as this one has it
     _validate_args = True
 
     @staticmethod
@@ -138,8 +139,13 @@ class Distribution:
         """The same distribution with its batch expanded."""
         if not self._own:
             raise NotImplementedError
-        held = {name: getattr(self, name).expand(batch_shape) for name in self._own}
-        return self._like(batch_shape, _instance, _own=self._own, **held)
+        batch, held = len(self._batch_shape), {}
+        for name in self._own:
+            value = getattr(self, name)
+            events = value.shape[batch:] if isinstance(value, torch.Tensor) else ()
+            held[name] = value.expand(torch.Size((*batch_shape, *events)))
+        held.update((name, getattr(self, name)) for name in ("_own", *self._kept))
+        return self._like(batch_shape, _instance, **held)
 
     def _get_checked_instance(self, cls, _instance=None):
         """The object that `expand` fills in: a kind with an `__init__` of its own makes it."""

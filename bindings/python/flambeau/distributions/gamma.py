@@ -119,6 +119,7 @@ class Dirichlet(ExponentialFamily):
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
+    _own = ("concentration",)
 
     def __init__(self, concentration, validate_args=None):
         if concentration.dim() < 1:
@@ -141,10 +142,6 @@ class Dirichlet(ExponentialFamily):
     def variance(self):
         a, total = self.concentration, self.concentration.sum(-1, True)
         return a * (total - a) / (total**2 * (total + 1))
-
-    def expand(self, batch_shape, _instance=None):
-        shape = torch.Size((*batch_shape, *self._event_shape))
-        return self._like(batch_shape, _instance, concentration=self.concentration.expand(shape))
 
     def rsample(self, sample_shape=()):
         return torch._sample_dirichlet(

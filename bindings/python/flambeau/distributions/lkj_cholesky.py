@@ -17,6 +17,7 @@ class LKJCholesky(Distribution):
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
+    _own, _kept = ("concentration",), ("dim",)
 
     def __init__(self, dim, concentration=1.0, validate_args=None):
         if dim < 2:
@@ -26,10 +27,6 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast(concentration)
         super().__init__(self.concentration.size(), (dim, dim), validate_args)
-
-    def expand(self, batch_shape, _instance=None):
-        held = {"dim": self.dim, "concentration": self.concentration.expand(batch_shape)}
-        return self._like(batch_shape, _instance, **held)
 
     def _lengths(self):
         """The distribution of the squared length of each row but for its last element."""

@@ -21,6 +21,8 @@ class LowRankMultivariateNormal(Distribution):
     }
     support = constraints.real_vector
     has_rsample = True
+    _own = tuple(arg_constraints)
+    _kept = "_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"
 
     def __init__(self, loc, cov_factor, cov_diag, validate_args=None):
         if loc.dim() < 1:
@@ -101,20 +103,6 @@ class LowRankMultivariateNormal(Distribution):
         scaled = self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
         taken = _solved(self._capacitance_tril, (scaled @ x.unsqueeze(-1)).squeeze(-1))
         return (x.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - taken.pow(2).sum(-1)
-
-    def expand(self, batch_shape, _instance=None):
-        shape = (*batch_shape, *self._event_shape)
-        held = {
-            name: getattr(self, name)
-            for name in (
-                "_unbroadcasted_cov_factor",
-                "_unbroadcasted_cov_diag",
-                "_capacitance_tril",
-            )
-        }
-        held.update(loc=self.loc.expand(shape), cov_diag=self.cov_diag.expand(shape))
-        held["cov_factor"] = self.cov_factor.expand((*shape, self.cov_factor.shape[-1]))
-        return self._like(batch_shape, _instance, **held)
 
     def rsample(self, sample_shape=()):
         shape, like = (

@@ -13,6 +13,8 @@ class HasScaleMatrix(Distribution):
     given, as `_name` says, and `_unbroadcasted_scale_tril` is the factor without the batch's
     expansion."""
 
+    _kept = "_name", "_unbroadcasted_scale_tril"
+
     def _expanded(self, matrix):
         n = self._event_shape[0]
         return matrix.expand((*self._batch_shape, n, n))
@@ -86,6 +88,7 @@ class MultivariateNormal(HasScaleMatrix):
         batch = torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
         self.loc = loc.expand((*batch, -1))
         setattr(self, self._name, matrix.expand((*batch, -1, -1)))
+        self._own = "loc", self._name
         super().__init__(batch, self.loc.shape[-1:], validate_args)
         self._unbroadcasted_scale_tril = factor(self._name, matrix)
 
@@ -95,18 +98,6 @@ class MultivariateNormal(HasScaleMatrix):
     def variance(self):
         found = self._unbroadcasted_scale_tril.pow(2).sum(-1)
         return found.expand((*self._batch_shape, *self._event_shape))
-
-    def expand(self, batch_shape, _instance=None):
-        n = self._event_shape[0]
-        matrix = getattr(self, self._name).expand((*batch_shape, n, n))
-        loc = self.loc.expand((*batch_shape, n))
-        given = {
-            "loc": loc,
-            self._name: matrix,
-            "_name": self._name,
-            "_unbroadcasted_scale_tril": self._unbroadcasted_scale_tril,
-        }
-        return self._like(batch_shape, _instance, **given)
 
     def rsample(self, sample_shape=()):
         normal = self._noise(torch.randn, sample_shape, self.loc)

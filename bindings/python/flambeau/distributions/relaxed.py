@@ -22,17 +22,13 @@ class LogitRelaxedBernoulli(_Trial):
 
     support = constraints.real
     has_rsample = True
+    _kept = "_name", "temperature"
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         self.temperature = temperature
         super().__init__(probs, logits, validate_args)
 
     param_shape = property(lambda self: self._given.size())
-
-    def expand(self, batch_shape, _instance=None):
-        made = super().expand(batch_shape, _instance)
-        made.temperature = self.temperature
-        return made
 
     def rsample(self, sample_shape=()):
         u = clamped(self._noise(torch.rand, sample_shape, self._given))
@@ -72,6 +68,7 @@ class ExpRelaxedCategorical(Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector  # in truth a surface in it
     has_rsample = True
+    _own, _kept = ("_categorical",), ("temperature",)
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         self._categorical, self.temperature = Categorical(probs, logits), temperature
@@ -81,11 +78,6 @@ class ExpRelaxedCategorical(Distribution):
     logits = property(lambda self: self._categorical.logits)
     probs = property(lambda self: self._categorical.probs)
     param_shape = property(lambda self: self._categorical.param_shape)
-
-    def expand(self, batch_shape, _instance=None):
-        inner = self._categorical.expand(batch_shape)
-        held = {"temperature": self.temperature, "_categorical": inner}
-        return self._like(batch_shape, _instance, **held)
 
     def rsample(self, sample_shape=()):
         u = clamped(self._noise(torch.rand, sample_shape, self.logits))

@@ -41,6 +41,7 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
                 stacklevel=2,
             )
         setattr(self, self._name, matrix.expand((*batch, n, n)))
+        self._own = "df", self._name
         super().__init__(batch, (n, n), validate_args)
         self._unbroadcasted_scale_tril = factor(self._name, matrix)
 
@@ -52,17 +53,6 @@ class Wishart(HasScaleMatrix, ExponentialFamily):
             "scale_tril": constraints.lower_cholesky,
             "df": constraints.greater_than(self._event_shape[-1] - 1),
         }
-
-    def expand(self, batch_shape, _instance=None):
-        matrix = getattr(self, self._name).expand((*batch_shape, *self._event_shape))
-        held = {"df": self.df.expand(batch_shape), self._name: matrix}
-        return self._like(
-            batch_shape,
-            _instance,
-            _name=self._name,
-            _unbroadcasted_scale_tril=self._unbroadcasted_scale_tril,
-            **held,
-        )
 
     _scalar = property(lambda self: self.df.reshape((*self._batch_shape, 1, 1)))
     mean = property(lambda self: self._scalar * self.covariance_matrix)

@@ -10,6 +10,7 @@ import warnings
 from .._callbacks import borrowed, guarded, table, value_of
 from .._errors import CheckpointError
 from .._gen import api
+from .._on_demand import during as _during
 from .._tensor import Tensor
 from ..amp.autocast_mode import (
     autocast,
@@ -41,23 +42,15 @@ def noop_context_fn():
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
-@contextlib.contextmanager
 def set_checkpoint_early_stop(enable):
     """Whether recomputation of what runs inside ends once the last value that backward needs is
     there; wins over the argument of `checkpoint`."""
-    global _early_stop
-    before = _early_stop
-    try:
-        _early_stop = enable
-        yield
-    finally:
-        _early_stop = before
+    return _during(globals(), _early_stop=enable)
 
 
-@contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled):
     """Accepted: errors of a recomputation name the operations that saved, with or without it."""
-    yield
+    return _during({})
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):

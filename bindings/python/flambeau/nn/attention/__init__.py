@@ -1,8 +1,9 @@
 """torch's choice of an attention kernel. The library has one way to compute attention, whose
 results are those of any backend; the choice is checked and kept, and changes nothing else."""
 
-import contextlib
 import enum
+
+from ..._on_demand import during as _during
 
 _chosen = None
 
@@ -23,17 +24,11 @@ def _cur_sdpa_kernel_backends(with_priority=False):
     return list(_chosen or SDPBackend.__members__.values())
 
 
-@contextlib.contextmanager
 def sdpa_kernel(backends, set_priority=False):
     """Allows only these backends inside the block."""
-    global _chosen
     backends = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not backends or not all(isinstance(b, SDPBackend) for b in backends):
         raise AssertionError(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances"
         )
-    before, _chosen = _chosen, backends
-    try:
-        yield
-    finally:
-        _chosen = before
+    return _during(globals(), _chosen=backends)

@@ -1,9 +1,8 @@
 """DistributedDataParallel over the default process group, which is one process here: the gradients
 of this rank are the mean over all ranks already."""
 
-import contextlib
-
 from ... import distributed as dist
+from ..._on_demand import during
 from ..modules.module import Module
 from .scatter_gather import as_device, scatter_kwargs
 
@@ -49,19 +48,12 @@ class DistributedDataParallel(Module):
             inputs, kwargs = (given[0], named[0]) if given else ((), {})
         return self.module(*inputs, **kwargs)
 
-    @contextlib.contextmanager
     def no_sync(self):
         """Gradients computed inside stay this rank's own until the next backward outside."""
-        before = self.require_backward_grad_sync
-        self.require_backward_grad_sync = False
-        try:
-            yield
-        finally:
-            self.require_backward_grad_sync = before
+        return during(vars(self), require_backward_grad_sync=False)
 
-    @contextlib.contextmanager
     def join(
         self, divide_by_initial_world_size=True, enable=True, throw_on_early_termination=False
     ):
         """For ranks with different numbers of batches; one rank waits for nobody."""
-        yield
+        return during({})

@@ -47,3 +47,20 @@ def check_only(module, kind, name, what):
         )
     if any(isinstance(h, kind) and h.name == name for h in module._forward_pre_hooks.values()):
         raise RuntimeError(f"Cannot register two {what} hooks on the same parameter {name}")
+
+
+def check_iterations(n_power_iterations):
+    """Refuses a power iteration of no steps."""
+    if n_power_iterations <= 0:
+        raise ValueError(
+            "Expected n_power_iterations to be positive, but got "
+            f"n_power_iterations={n_power_iterations}"
+        )
+
+
+def as_matrix(weight, dim):
+    """The weight with `dim` first and all others in one."""
+    if weight.dim() < 2:
+        return weight.unsqueeze(1)
+    order = [dim, *(d for d in range(weight.dim()) if d != dim)]
+    return (weight.permute(*order) if dim else weight).flatten(1)

@@ -6,7 +6,7 @@ from ..._torch import allclose, cat, eye, finfo, geqrf, randn, where, zeros_like
 from ...autograd import no_grad
 from ..modules import Module
 from . import parametrize
-from ._norms import grown, norm_except_dim, unit, weight_of
+from ._norms import as_matrix, check_iterations, grown, norm_except_dim, unit, weight_of
 
 
 class _WeightNorm(Module):
@@ -50,25 +50,15 @@ class _SpectralNorm(Module):
                 f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got "
                 f"{dim})"
             )
-        if n_power_iterations <= 0:
-            raise ValueError(
-                "Expected n_power_iterations to be positive, but got "
-                f"n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         self.dim, self.eps = dim % ndim, eps
         if ndim > 1:
             self.n_power_iterations = n_power_iterations
-            matrix = self._matrix(weight.detach())
+            matrix = as_matrix(weight.detach(), self.dim)
             for name, size in zip(("_u", "_v"), matrix.shape):
                 start = matrix.new_empty(size).normal_(0, 1)
                 self.register_buffer(name, unit(start, eps))
             self._iterate(matrix, 15)
-
-    def _matrix(self, weight):
-        if self.dim:
-            order = [self.dim, *(d for d in range(weight.dim()) if d != self.dim)]
-            weight = weight.permute(*order)
-        return weight.flatten(1)
 
     @no_grad()
     def _iterate(self, matrix, times):
@@ -77,7 +67,7 @@ class _SpectralNorm(Module):
     def forward(self, weight):
         if weight.ndim == 1:
             return unit(weight, self.eps)
-        matrix = self._matrix(weight)
+        matrix = as_matrix(weight, self.dim)
         if self.training:
             self._iterate(matrix.detach(), self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()  # a later forward changes them
@@ -87,11 +77,16 @@ class _SpectralNorm(Module):
         return value
 
 
+def _tensor_of(module, name):
+    found = getattr(module, name, None)
+    if not isinstance(found, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return found
+
+
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
     """Divides a weight by its greatest singular value."""
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor_of(module, name)
     if dim is None:
         dim = int("ConvTranspose" in type(module).__name__)
     made = _SpectralNorm(weight, n_power_iterations, dim, eps)
@@ -185,9 +180,7 @@ def _made_orthogonal(a):
 def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
     """Makes a weight orthogonal. `orthogonal_map`: "matrix_exp" (the default of square ones),
     "cayley" or "householder" (of the others)."""
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor_of(module, name)
     if weight.ndim < 2:
         raise ValueError(
             f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."

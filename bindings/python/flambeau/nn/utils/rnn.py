@@ -5,15 +5,11 @@ from ..._torch import tensor
 from ..modules.packed_sequence import PackedSequence, invert_permutation
 
 
-def _tensor(values):
-    return tensor(values)
-
-
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     """Packs a padded batch, [length, n, ...] or [n, length, ...]; `lengths` says how much
     counts."""
     if not hasattr(lengths, "dim"):
-        lengths = _tensor([int(v) for v in lengths])
+        lengths = tensor([int(v) for v in lengths])
     if not len(lengths) or input.numel() == 0:
         raise RuntimeError("Cannot pack empty tensors.")
     if lengths.device.type != "cpu" or lengths.dim() != 1:
@@ -24,8 +20,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     sorted_indices = None
     if not enforce_sorted:
         order = sorted(range(len(lengths)), key=lambda i: -int(lengths[i]))
-        sorted_indices = _tensor(order).to(input.device)
-        lengths = lengths[_tensor(order)]
+        sorted_indices = tensor(order).to(input.device)
+        lengths = lengths[tensor(order)]
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     counts = [int(v) for v in lengths.tolist()]
     if len(counts) != input.shape[0 if batch_first else 1]:
@@ -52,7 +48,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         )
     sizes = [sum(c > t for c in counts) for t in range(counts[0])]
     data = _ops._cat([steps[t, :size] for t, size in enumerate(sizes)])
-    return PackedSequence(data, _tensor(sizes), sorted_indices, None)
+    return PackedSequence(data, tensor(sizes), sorted_indices, None)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
@@ -81,7 +77,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
         for _ in range((total_length or longest) - longest)
     ]
     padded = _ops._stack(steps)
-    lengths = _tensor([sum(size > i for size in sizes) for i in range(n)])
+    lengths = tensor([sum(size > i for size in sizes) for i in range(n)])
     order = sequence.unsorted_indices
     if order is not None:
         padded, lengths = padded.index_select(1, order), lengths[order.cpu()]
@@ -118,7 +114,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 def pack_sequence(sequences, enforce_sorted=True):
     """Packs sequences [length, ...] of several lengths."""
-    lengths = _tensor([s.shape[0] for s in sequences])
+    lengths = tensor([s.shape[0] for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

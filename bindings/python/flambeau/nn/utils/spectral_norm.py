@@ -3,27 +3,20 @@
 
 from ...autograd import no_grad
 from ..parameter import Parameter
-from ._norms import check_only, grown, removed, unit
+from ._norms import as_matrix, check_iterations, check_only, grown, removed, unit
 
 
 class SpectralNorm:
     """The hook."""
 
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
-        if n_power_iterations <= 0:
-            raise ValueError(
-                "Expected n_power_iterations to be positive, but got "
-                f"n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         self.name, self.dim, self.eps = name, dim, eps
         self.n_power_iterations = n_power_iterations
 
     def reshape_weight_to_matrix(self, weight):
         """The weight with `dim` first and all others in one."""
-        if self.dim:
-            rest = [d for d in range(weight.dim()) if d != self.dim]
-            weight = weight.permute(self.dim, *rest)
-        return weight.reshape(weight.size(0), -1)
+        return as_matrix(weight, self.dim)
 
     def compute_weight(self, module, do_power_iteration):
         """The weight over its greatest singular value."""
