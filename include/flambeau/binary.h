@@ -188,6 +188,17 @@ FLAM_AUTOCAST("cuda=f32")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_pow(
     const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *exponent);
 
+/** `other` to the power of `input`, elementwise: `flam_pow` in the reverse order, which also takes
+ * a number as the base.
+ *
+ * - `input`: any shape and dtype: the exponent.
+ * - `other`: shape that broadcasts with `input`'s; any dtype: the base.
+ * - returns: the broadcast shape, the promoted dtype.
+ * - errors: those of `flam_pow`.
+ */
+FLAM_API flam_tensor *flam_rpow(
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+
 /** Greater of two elements; NaN where either is NaN. Where they are equal each gets half of the
  * gradient.
  *

@@ -572,6 +572,13 @@ static inline void flam_cross_entropy_options_init(flam_cross_entropy_options *o
   *options = defaults;
 }
 
+#define FLAM_LINEAR_CROSS_ENTROPY_OPTIONS_INIT \
+  {sizeof(flam_linear_cross_entropy_options), NULL, 0, 0, 0, FLAM_REDUCTION_MEAN, 0}
+static inline void flam_linear_cross_entropy_options_init(flam_linear_cross_entropy_options *options) {
+  const flam_linear_cross_entropy_options defaults = FLAM_LINEAR_CROSS_ENTROPY_OPTIONS_INIT;
+  *options = defaults;
+}
+
 #define FLAM_NLL_LOSS_OPTIONS_INIT \
   {sizeof(flam_nll_loss_options), -100, FLAM_REDUCTION_MEAN, 0}
 static inline void flam_nll_loss_options_init(flam_nll_loss_options *options) {
@@ -1049,6 +1056,20 @@ static inline void flam_trapezoid_options_init(flam_trapezoid_options *options) 
   *options = defaults;
 }
 
+#define FLAM_GRADIENT_OPTIONS_INIT \
+  {sizeof(flam_gradient_options), NULL, 0, NULL, 0, 1}
+static inline void flam_gradient_options_init(flam_gradient_options *options) {
+  const flam_gradient_options defaults = FLAM_GRADIENT_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_GRADIENT_AT_OPTIONS_INIT \
+  {sizeof(flam_gradient_at_options), NULL, 0, 1}
+static inline void flam_gradient_at_options_init(flam_gradient_at_options *options) {
+  const flam_gradient_at_options defaults = FLAM_GRADIENT_AT_OPTIONS_INIT;
+  *options = defaults;
+}
+
 #define FLAM_CHECKPOINT_PUSH_OPTIONS_INIT \
   {sizeof(flam_checkpoint_push_options), 1, 1, 1, 0}
 static inline void flam_checkpoint_push_options_init(flam_checkpoint_push_options *options) {
@@ -1151,6 +1172,20 @@ static inline void flam_histogram_options_init(flam_histogram_options *options) 
   {sizeof(flam_histogram_between_options), NULL, 0, 0}
 static inline void flam_histogram_between_options_init(flam_histogram_between_options *options) {
   const flam_histogram_between_options defaults = FLAM_HISTOGRAM_BETWEEN_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_HISTOGRAMDD_OPTIONS_INIT \
+  {sizeof(flam_histogramdd_options), NULL, 0, NULL, 0, 0}
+static inline void flam_histogramdd_options_init(flam_histogramdd_options *options) {
+  const flam_histogramdd_options defaults = FLAM_HISTOGRAMDD_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_HISTOGRAMDD_BETWEEN_OPTIONS_INIT \
+  {sizeof(flam_histogramdd_between_options), NULL, 0, 0}
+static inline void flam_histogramdd_between_options_init(flam_histogramdd_between_options *options) {
+  const flam_histogramdd_between_options defaults = FLAM_HISTOGRAMDD_BETWEEN_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -1286,6 +1321,20 @@ static inline void flam_hamming_window_options_init(flam_hamming_window_options 
   {sizeof(flam_kaiser_window_options), 1, 12, FLAM_DTYPE_NONE, 0, 0, 0}
 static inline void flam_kaiser_window_options_init(flam_kaiser_window_options *options) {
   const flam_kaiser_window_options defaults = FLAM_KAISER_WINDOW_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_EXPONENTIAL_WINDOW_OPTIONS_INIT \
+  {sizeof(flam_exponential_window_options), 1, FLAM_DTYPE_NONE, 0, 0, NULL, 1}
+static inline void flam_exponential_window_options_init(flam_exponential_window_options *options) {
+  const flam_exponential_window_options defaults = FLAM_EXPONENTIAL_WINDOW_OPTIONS_INIT;
+  *options = defaults;
+}
+
+#define FLAM_GAUSSIAN_WINDOW_OPTIONS_INIT \
+  {sizeof(flam_gaussian_window_options), 1, FLAM_DTYPE_NONE, 0, 0, 1}
+static inline void flam_gaussian_window_options_init(flam_gaussian_window_options *options) {
+  const flam_gaussian_window_options defaults = FLAM_GAUSSIAN_WINDOW_OPTIONS_INIT;
   *options = defaults;
 }
 
@@ -2289,6 +2338,12 @@ FLAM_API flam_tensor *flam_pow_i64(const flam_tensor *input, int64_t exponent);
 
 /** `flam_pow_` where `exponent` is a number, which takes part in promotion by category only. */
 FLAM_BORROWED(input) FLAM_API flam_tensor *flam_pow_i64_(flam_tensor *input, int64_t exponent);
+
+/** `flam_rpow` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_rpow_f64(const flam_tensor *input, double other);
+
+/** `flam_rpow` where `other` is a number, which takes part in promotion by category only. */
+FLAM_API flam_tensor *flam_rpow_i64(const flam_tensor *input, int64_t other);
 
 /** `flam_maximum` into an existing tensor.
  *

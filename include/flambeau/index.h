@@ -214,6 +214,19 @@ FLAM_API FLAM_BLOCKS flam_tensor *flam_nonzero(const flam_tensor *input);
 FLAM_TORCH("torch.where")
 FLAM_API FLAM_BLOCKS flam_tensor_list *flam_nonzero_tuple(const flam_tensor *condition);
 
+/** Places in a flattened tensor, as one index for each of its dimensions.
+ *
+ * - `indices`: any shape; integers. Places beyond the shape count from its start again, negative
+ *   ones from its end.
+ * - `shape`: sizes of the tensor.
+ * - returns: a tensor for each size, int64, shape of `indices`.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, and a size of 0
+ *   where there are indices.
+ */
+FLAM_TORCH("torch")
+FLAM_API flam_tensor_list *flam_unravel_index(
+    const flam_tensor *indices, const int64_t *shape, size_t n_shape);
+
 /** Elements of the flattened tensor.
  *
  * - `input`: any tensor.

@@ -118,6 +118,49 @@ FLAM_API flam_tensor *flam_cross_entropy(
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     const flam_cross_entropy_options *options);
 
+/** Options of `flam_linear_cross_entropy`. */
+typedef struct flam_linear_cross_entropy_options {
+  size_t struct_size; /**< sizeof(flam_linear_cross_entropy_options) */
+  /** classes of this value count for nothing; default: -100, and none may be said where the target
+   *  holds probabilities */
+  const int64_t *ignore_index FLAM_DEFAULT(NULL);
+  /** share of the probability that is spread over all classes, in [0, 1]; default 0 */
+  double label_smoothing FLAM_DEFAULT(0);
+  /** how many rows of `input` have logits at a time, not negative; default 0: all of them, or as
+   *  `chunk_divisor` says */
+  int64_t chunk_rows FLAM_DEFAULT(0);
+  /** without `chunk_rows`: above 0 as many rows as have logits of about `input`'s size, divided by
+   *  this; default 0: all of them */
+  int64_t chunk_divisor FLAM_DEFAULT(0);
+  /** none, mean or sum of the per-element losses; default mean (over the weights of the targets
+   *  that count) */
+  flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN);
+  int32_t reserved; /**< 0 */
+} flam_linear_cross_entropy_options;
+
+/** `flam_cross_entropy` of what `flam_linear` makes of the input. In chunks of rows (`chunk_rows`,
+ * `chunk_divisor`) the logits, which with many classes are by far the greatest part of the memory
+ * of a training step, exist for a chunk at a time, and are made again for the gradient.
+ *
+ * - `input`: [N, F] or [F]; floating point.
+ * - `linear_weight`: [C, F], or [C, d1, ..., F], whose logits are [N, C, d1, ...]; dtype of
+ *   `input`.
+ * - `target`: class indices, int64 or u8, shape of the logits without C; or probabilities, shape
+ *   of the logits. Where these want a gradient, all logits exist at once.
+ * - `linear_bias`: shape of `linear_weight` without F, or none; default none.
+ * - `weight`: [C], factor of each class, or none; default none.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for an
+ *   option out of range, and `ignore_index` beside probabilities.
+ * - source: Wijmans et al., 2024, arXiv 2411.09009, whose kernels keep no logits at all.
+ */
+FLAM_API flam_tensor *flam_linear_cross_entropy(
+    const flam_tensor *input, const flam_tensor *linear_weight, const flam_tensor *target,
+    FLAM_NULLABLE const flam_tensor *linear_bias FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    const flam_linear_cross_entropy_options *options);
+
 /** Options of `flam_nll_loss`. */
 typedef struct flam_nll_loss_options {
   size_t struct_size; /**< sizeof(flam_nll_loss_options) */

@@ -5,6 +5,7 @@
 #define FLAMBEAU_RUNNING_H
 
 #include "flambeau/common.h"
+#include "flambeau/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -104,6 +105,62 @@ FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_cumulative_trapezoid(
     const flam_tensor *y, FLAM_NULLABLE const flam_tensor *x FLAM_DEFAULT(NULL),
     const flam_trapezoid_options *options);
+
+/** Options of `flam_gradient`. */
+typedef struct flam_gradient_options {
+  size_t struct_size; /**< sizeof(flam_gradient_options) */
+  /** distance of neighbours: one for all dimensions, or one for each of `dim`; default 1 */
+  const double *spacing FLAM_KEYWORD FLAM_DEFAULT(NULL);
+  size_t n_spacing;
+  /** dimensions to take slopes along, each once; default: all */
+  const int64_t *dim FLAM_DEFAULT(NULL);
+  size_t n_dim;
+  int64_t edge_order FLAM_DEFAULT(1); /**< of the differences at both ends, 1 or 2; default 1 */
+} flam_gradient_options;
+
+/** Slopes of a function along dimensions, from samples at equal distances: differences of both
+ * neighbours, at the ends one-sided ones of `edge_order`.
+ *
+ * - `input`: samples, at least `edge_order` + 1 along each of the dimensions; any dtype but u8 and
+ *   bool.
+ * - returns: a tensor for each dimension, in the order of `dim`; shape of `input`; its dtype,
+ *   integers give the default one.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_SHAPE` for too few
+ *   samples; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for a dimension that is named twice,
+ *   another number of distances, or another `edge_order`.
+ * - source: Fornberg, 1988, doi 10.1090/S0025-5718-1988-0935077-0.
+ */
+FLAM_TORCH("torch")
+FLAM_API flam_tensor_list *flam_gradient(
+    const flam_tensor *input, const flam_gradient_options *options);
+
+/** Options of `flam_gradient_at`. */
+typedef struct flam_gradient_at_options {
+  size_t struct_size; /**< sizeof(flam_gradient_at_options) */
+  /** dimensions to take slopes along, each once; default: all */
+  const int64_t *dim FLAM_DEFAULT(NULL);
+  size_t n_dim;
+  int64_t edge_order FLAM_DEFAULT(1); /**< of the differences at both ends, 1 or 2; default 1 */
+} flam_gradient_at_options;
+
+/** `flam_gradient` of samples at places that are given: the differences are of second order inside
+ * whatever the distances.
+ *
+ * - `input`: samples, at least `edge_order` + 1 along each of the dimensions; any dtype but u8 and
+ *   bool.
+ * - `spacing`: where the samples are along each dimension, in the order of `dim`: 1-d, as many as
+ *   `input` has there.
+ * - returns: a tensor for each dimension, in the order of `dim`; shape of `input`; the promoted
+ *   dtype, integers give the default one.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_SHAPE`;
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for a dimension
+ *   that is named twice, another number of lists of places, or another `edge_order`.
+ * - source: Fornberg, 1988, doi 10.1090/S0025-5718-1988-0935077-0.
+ */
+FLAM_TORCH("torch.gradient")
+FLAM_API flam_tensor_list *flam_gradient_at(
+    const flam_tensor *input, FLAM_KEYWORD flam_tensor *const *spacing, size_t n_spacing,
+    const flam_gradient_at_options *options);
 
 #ifdef __cplusplus
 }

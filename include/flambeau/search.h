@@ -5,6 +5,7 @@
 #define FLAMBEAU_SEARCH_H
 
 #include "flambeau/common.h"
+#include "flambeau/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -170,6 +171,62 @@ FLAM_TORCH("torch.histogram Tensor.histogram")
 FLAM_API flam_status flam_histogram_between(
     const flam_tensor *input, const flam_tensor *bins, flam_tensor **out_hist,
     flam_tensor **out_bin_edges, const flam_histogram_between_options *options);
+
+/** Options of `flam_histogramdd`. */
+typedef struct flam_histogramdd_options {
+  size_t struct_size; /**< sizeof(flam_histogramdd_options) */
+  /** where the intervals start and end along each dimension, one after the other; default: the
+   *  coordinates' own range, or 0 and 1 where there are none; an interval of no width is widened by
+   *  0.5 to both sides */
+  const double *range FLAM_DEFAULT(NULL);
+  size_t n_range;
+  /** shape of `input` without its last dimension, its dtype: what each point counts; default 1 */
+  const flam_tensor *weight FLAM_DEFAULT(NULL);
+  /** whether counts are divided by their sum and by the boxes' volumes; default false */
+  flam_bool density FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
+} flam_histogramdd_options;
+
+/** How many points, or how much of their weights, fall into each box of a grid of equal intervals
+ * along each dimension, the last of which are closed; and the intervals' edges.
+ *
+ * - `input`: points, their D coordinates as the last dimension; at least 2-d; floating point.
+ * - `bins`: number of intervals along each dimension, or one number for all; above 0.
+ * - `out_hist`: `bins`, dtype of `input`.
+ * - `out_bin_edges`: D tensors, [`bins` + 1] each, dtype of `input`.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for `bins` below
+ *   1, and a range that falls, is not finite, or is not of D pairs.
+ */
+FLAM_TORCH("torch")
+FLAM_API FLAM_BLOCKS flam_status flam_histogramdd(
+    const flam_tensor *input, const int64_t *bins, size_t n_bins, flam_tensor **out_hist,
+    flam_tensor_list **out_bin_edges, const flam_histogramdd_options *options);
+
+/** Options of `flam_histogramdd_between`. */
+typedef struct flam_histogramdd_between_options {
+  size_t struct_size; /**< sizeof(flam_histogramdd_between_options) */
+  /** shape of `input` without its last dimension, its dtype: what each point counts; default 1 */
+  const flam_tensor *weight FLAM_KEYWORD FLAM_DEFAULT(NULL);
+  /** whether counts are divided by their sum and by the boxes' volumes; default false */
+  flam_bool density FLAM_DEFAULT(0);
+  int32_t reserved; /**< 0 */
+} flam_histogramdd_between_options;
+
+/** How many points, or how much of their weights, fall into each box of a grid of given edges.
+ *
+ * - `input`: points, their D coordinates as the last dimension; at least 2-d; floating point.
+ * - `bins`: edges along each of the D dimensions: 1-d, at least 2, rising; dtype of `input`. The
+ *   last interval is closed.
+ * - `out_hist`: [edges - 1] for each dimension, dtype of `input`.
+ * - `out_bin_edges`: copies of `bins`.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`.
+ */
+FLAM_TORCH("torch.histogramdd")
+FLAM_API flam_status flam_histogramdd_between(
+    const flam_tensor *input, flam_tensor *const *bins, size_t n_bins, flam_tensor **out_hist,
+    flam_tensor_list **out_bin_edges, const flam_histogramdd_between_options *options);
 
 #ifdef __cplusplus
 }

@@ -109,6 +109,78 @@ FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_kaiser_window(
     int64_t window_length, const flam_kaiser_window_options *options);
 
+/** The cosine window, half a turn of a sine: `sin(pi (k + 0.5) / n)`.
+ *
+ * - `window_length`: samples, not negative.
+ * - returns: [window_length].
+ * - errors: those of `flam_hann_window`.
+ * - source: Harris, 1978, Proc. IEEE 66.
+ */
+FLAM_API flam_tensor *flam_cosine_window(int64_t window_length, const flam_window_options *options);
+
+/** A sum of cosines of 0, 1, 2... turns with alternating signs: `a[0] - a[1] cos(2 pi k / n) + a[2]
+ * cos(4 pi k / n) - ...`.
+ *
+ * - `window_length`: samples, not negative.
+ * - `coefficients`: the factors, at least one.
+ * - returns: [window_length].
+ * - errors: those of `flam_hann_window`; `FLAM_ERROR_INVALID_ARGUMENT` without coefficients.
+ * - source: Harris, 1978, Proc. IEEE 66.
+ */
+FLAM_API flam_tensor *flam_general_cosine_window(
+    int64_t window_length, const double *coefficients, size_t n_coefficients,
+    const flam_window_options *options);
+
+/** Options of `flam_exponential_window`. */
+typedef struct flam_exponential_window_options {
+  size_t struct_size; /**< sizeof(flam_exponential_window_options) */
+  /** whether it is one longer without its end, rather than symmetric; default true */
+  flam_bool periodic FLAM_DEFAULT(1);
+  /** of the result, floating point; default: the default dtype */
+  flam_dtype dtype FLAM_KEYWORD FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
+  /** whether autograd records operations on it; default false */
+  flam_bool requires_grad FLAM_DEFAULT(0);
+  /** the sample where it is 1; default: the middle, which a symmetric window must have */
+  const double *center FLAM_DEFAULT(NULL);
+  double tau FLAM_DEFAULT(1); /**< samples in which it falls to 1 / e, above 0; default 1 */
+} flam_exponential_window_options;
+
+/** An exponential, or Poisson, window: `exp(-|k - center| / tau)`.
+ *
+ * - `window_length`: samples, not negative.
+ * - returns: [window_length].
+ * - errors: those of `flam_hann_window`; `FLAM_ERROR_INVALID_ARGUMENT` where `tau` is not above 0,
+ *   and for a `center` of a symmetric window.
+ * - source: Harris, 1978, Proc. IEEE 66.
+ */
+FLAM_API flam_tensor *flam_exponential_window(
+    int64_t window_length, const flam_exponential_window_options *options);
+
+/** Options of `flam_gaussian_window`. */
+typedef struct flam_gaussian_window_options {
+  size_t struct_size; /**< sizeof(flam_gaussian_window_options) */
+  /** whether it is one longer without its end, rather than symmetric; default true */
+  flam_bool periodic FLAM_DEFAULT(1);
+  /** of the result, floating point; default: the default dtype */
+  flam_dtype dtype FLAM_KEYWORD FLAM_DEFAULT(FLAM_DTYPE_NONE);
+  flam_device device FLAM_DEFAULT(0); /**< of the result; default: the default device */
+  /** whether autograd records operations on it; default false */
+  flam_bool requires_grad FLAM_DEFAULT(0);
+  double std FLAM_DEFAULT(1); /**< standard deviation in samples, above 0; default 1 */
+} flam_gaussian_window_options;
+
+/** The density of the normal distribution around the middle, 1 there:
+ * `exp(-((k - n / 2) / std)^2 / 2)`.
+ *
+ * - `window_length`: samples, not negative.
+ * - returns: [window_length].
+ * - errors: those of `flam_hann_window`; `FLAM_ERROR_INVALID_ARGUMENT` where `std` is not above 0.
+ * - source: Harris, 1978, Proc. IEEE 66.
+ */
+FLAM_API flam_tensor *flam_gaussian_window(
+    int64_t window_length, const flam_gaussian_window_options *options);
+
 #ifdef __cplusplus
 }
 #endif

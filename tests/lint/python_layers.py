@@ -20,7 +20,7 @@ LAYERS = [
     "_tensor",
     "_factory",
     "_complex _contract _copies _debug_switches _deprecated _dlpack _exchange foreach _functions "
-    "_identity _indexing _operators _sampled _signatures _storage _unique autograd linalg random "
+    "_identity _indexing _operators _signatures _storage _unique autograd linalg random "
     "special",
     "_torch",
     "",  # every other package

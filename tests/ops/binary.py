@@ -58,6 +58,7 @@ op("floor_divide", ref=np.floor_divide, samples=POSITIVE, dtypes=NUMBERS, second
 op("remainder", ref=np.remainder, samples=POSITIVE, dtypes=NUMBERS, bad=NO_BOOL, atol=1e-12)
 op("fmod", ref=np.fmod, samples=POSITIVE, dtypes=NUMBERS, bad=NO_BOOL, atol=1e-12)
 op("pow", ref=np.power, samples=[(positive(3, 4), x(3, 4)), (positive(2, 3), x(3))], bad=NO_BOOL)
+op("rpow", ref=lambda a, b: np.power(b, a), samples=[(x(3, 4), positive(4))], bad=NO_BOOL)
 op("maximum", ref=np.maximum, samples=PAIR, dtypes=ALL, ulp=0)
 op("minimum", ref=np.minimum, samples=PAIR, dtypes=ALL, ulp=0)
 op("fmax", ref=np.fmax, samples=PAIR, dtypes=ALL, ulp=0)

@@ -181,7 +181,27 @@ def hamming(n, alpha=0.54, beta=0.46):
     return alpha - beta * np.cos(2 * np.pi * np.arange(n) / (n - 1))
 
 
+def cosine(n):
+    return np.sin(np.pi * (np.arange(n) + 0.5) / n)
+
+
+def general_cosine(n, coefficients=(0.5, 0.25, 0.125, 0.5)):
+    turns = 2 * np.pi * np.arange(n) / (n - 1)
+    return sum((-1) ** k * a * np.cos(k * turns) for k, a in enumerate(coefficients))
+
+
+def exponential(n, center=None, tau=1.0):
+    return np.exp(-np.abs(np.arange(n) - ((n - 1) / 2 if center is None else center)) / tau)
+
+
+def gaussian(n, std=1.0):
+    return np.exp(-(((np.arange(n) - (n - 1) / 2) / std) ** 2) / 2)
+
+
 for name, ref, more in [
+    ("cosine_window", cosine, []),
+    ("exponential_window", exponential, [dict(window_length=7, center=2.0, tau=3.0)]),
+    ("gaussian_window", gaussian, [dict(window_length=7, std=2.5)]),
     ("hann_window", np.hanning, []),
     ("hamming_window", hamming, [dict(window_length=5, alpha=0.5, beta=0.25)]),
     ("blackman_window", np.blackman, []),
@@ -198,6 +218,24 @@ for name, ref, more in [
         refuses=[((), dict(window_length=-1), "non-negative")],
         **{**MADE, "ulp": 1, "atol": 1e-7, "dtypes": FLOATS},
     )
+
+
+op(
+    "general_cosine_window",
+    ref=window(general_cosine),
+    options=[
+        dict(window_length=n, coefficients=(0.5, 0.25, 0.125, 0.5), **more)
+        for n in (0, 1, 2, 9)
+        for more in ({}, dict(periodic=False))
+    ]
+    + [dict(window_length=5, coefficients=(2.0,)), dict(window_length=40_000, coefficients=(1, 2))],
+    required=True,
+    refuses=[
+        ((), dict(window_length=-1, coefficients=(1.0,)), "non-negative"),
+        ((), dict(window_length=3, coefficients=()), "cannot be empty"),
+    ],
+    **{**MADE, "ulp": 1, "atol": 1e-7, "dtypes": FLOATS},
+)
 
 
 for name, ref in [("tril", np.tril), ("triu", np.triu)]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.harness.gen import api
-from tests.harness.table import ALL, FLOATS, NUMBERS, always, before_operands, op, x
+from tests.harness.table import ALL, FLOATS, INTS, NUMBERS, always, before_operands, op, x
 
 EXACT = dict(dtypes=ALL, ulp=0, elementwise=False)
 OUT = "out of (range|bounds)"
@@ -346,6 +346,25 @@ op(
     big=[x(300, 300)],
     **NO_GRADIENT,
     **EXACT,
+)
+op(
+    "unravel_index",
+    ref=lambda a, shape: list(np.unravel_index(a % int(np.prod(shape)), shape)),
+    samples=[x(3, 4, low=0, high=40), x(low=-9), x(0)],
+    options=[dict(shape=(3, 4)), dict(shape=7), dict(shape=(2, 1, 5))],
+    required=True,
+    big=[x(300, 300, low=0, high=90)],
+    refuses=[
+        (x(3), dict(shape=(3, -1)), "negative values"),
+        (x(3), dict(shape=(3, 0)), "zero dimensions"),
+    ],
+    **{
+        **NO_GRADIENT,
+        **EXACT,
+        "dtypes": INTS,
+        "result": always("int64"),
+        "bad": {d: "integer dtype" for d in (*FLOATS, "bool")},
+    },
 )
 op(
     "take",

@@ -118,6 +118,47 @@ op(
     atol=1e-6,
     ulp=4,
 )
+
+
+def of_linear(a, w, target, bias=None, weight=None, *, ignore_index=None, chunk_rows=0,
+              chunk_divisor=0, **options):  # fmt: skip
+    logits = np.tensordot(a, w, (-1, -1)) + (0 if bias is None else bias)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(logits, target, weight, ignored, **options)
+
+
+CHUNKS = [dict(chunk_rows=2), dict(chunk_divisor=1), dict(chunk_rows=9, label_smoothing=0.3)]
+op(
+    "linear_cross_entropy",
+    ref=of_linear,
+    samples=[
+        (x(5, 3), x(4, 3), CLASSES),
+        (x(5, 3), x(4, 3), CLASSES, x(4), WEIGHTS),
+        (x(2, 3), x(4, 3, 3), PIXELS, x(4, 3)),
+        (x(5, 3), x(4, 3), positive(5, 4, low=0.0, high=1.0, grad=False), x(4), WEIGHTS),
+        (x(3), x(4, 3), x(dtype="int64", values=(2,))),
+    ],
+    options=[{**fold, **chunk} for fold in ({}, *FOLDS) for chunk in CHUNKS],
+    pairs=[
+        ((x(5, 3), x(4, 3), CLASSES), dict(ignore_index=2)),
+        ((x(5, 3), x(4, 3), CLASSES), dict(ignore_index=2, chunk_rows=1)),
+    ],
+    big=[(x(600, 8), x(90, 8), x(600, dtype="int64", values=(0, 80, 3, 2)))],
+    refuses=[
+        ((x(5, 3), x(4, 2), CLASSES), {}, "in_features"),
+        ((x(5, 3), x(4), CLASSES), {}, "at least 2"),
+        ((x(5, 1, 3), x(4, 3), CLASSES), {}, "dimensionality 1 or 2"),
+        ((x(5, 3), x(4, 3), CLASSES, x(3)), {}, "expected linear_bias shape"),
+        ((x(4, 3), x(4, 3), CLASSES), dict(chunk_rows=2), "batch_size"),
+        ((x(5, 3), x(4, 3), CLASSES), dict(chunk_rows=-1), "must not be negative"),
+        ((x(5, 3), x(4, 3), CLASSES), dict(label_smoothing=2.0), "between 0.0 and 1.0"),
+        ((x(5, 3), x(4, 3), x(5, 4)), dict(ignore_index=2), "contains probabilities"),
+        ((x(3), x(4, 2, 3), PIXELS), {}, "requires batched input"),
+    ],
+    elementwise=False,
+    atol={"float32": 1e-5, "float64": 1e-12, "float16": 2e-2, "bfloat16": 0.2},
+    ulp=8,
+)
 op(
     "nll_loss",
     ref=nll,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.harness.table import ALL, FLOATS, op, x
+from tests.harness.table import ALL, FLOATS, default_float, op, x
 
 NO_DIM = "[Dd]imension out of range"
 DEEP = [x(3, 4), x(2, 3, 5), x(2, 600, grad=False)]
@@ -96,3 +96,59 @@ for name, ref in [("trapezoid", total), ("cumulative_trapezoid", cumulative)]:
             ((x(3, 4), x(4)), dict(dx=2), "leave one of them out"),
         ],
     )
+
+
+def slopes(a, spacing=None, dim=None, edge_order=1):
+    axes = range(a.ndim) if dim is None else np.atleast_1d(dim)
+    apart = spacing if isinstance(spacing, (tuple, list)) else [1 if spacing is None else spacing]
+    if len(apart) == 1:
+        apart = [*apart] * len(axes)
+    return [np.gradient(a, s, axis=d, edge_order=edge_order) for s, d in zip(apart, axes)]
+
+
+SLOPE = dict(
+    dtypes=FLOATS + ("int64", "int32"),
+    result=default_float,
+    bad={"uint8": "does not support uint8", "bool": "Subtraction"},
+    atol={"float32": 4e-6, "float64": 1e-14, "float16": 4e-2, "bfloat16": 0.3},
+    elementwise=False,
+)
+ORDER = "edge_order=1 and edge_order=2"
+op(
+    "gradient",
+    ref=slopes,
+    samples=[x(5, 6), x(3), x(3, 3, 4)],
+    options=[dict(edge_order=2), dict(spacing=0.5), dict(dim=-1), dict(dim=(0,), edge_order=2)],
+    pairs=[
+        (x(4, 3), dict(spacing=(2.0, 0.25), edge_order=2)),
+        (x(4, 3), dict(spacing=(2.0, 0.25), dim=(1, 0))),
+        (x(2, 0), dict(dim=0)),
+    ],
+    big=[x(300, 300)],
+    refuses=[
+        (x(3, 4), dict(edge_order=3), ORDER),
+        (x(2), dict(edge_order=2), "at least edge_order"),
+        (x(3, 4), dict(dim=2), NO_DIM),
+        (x(3, 4), dict(dim=(0, -2)), "multiple times"),
+        (x(3, 4), dict(spacing=(1.0, 2.0, 3.0)), "list of length 2, but got a list of length 3"),
+    ],
+    **SLOPE,
+)
+PLACES = x(5, values=(0.0, 0.5, 2.0, 2.5, 4.0), grad=False)
+op(
+    "gradient_at",
+    ref=lambda a, *places, dim=None, edge_order=1: slopes(a, places, dim, edge_order),
+    arrange=lambda f, a, *places, **options: f(a, spacing=list(places), **options),
+    samples=[(x(5, 5), PLACES, PLACES), (x(5), PLACES)],
+    options=[dict(edge_order=2)],
+    pairs=[((x(3, 5), PLACES), dict(dim=-1)), ((x(5, 2, 2), PLACES), dict(dim=0, edge_order=2))],
+    big=[(x(300, 5), PLACES)],
+    refuses=[
+        ((x(5), PLACES), dict(edge_order=0), ORDER),
+        ((x(5, 5), PLACES), {}, "list of length 2, but got a list of length 1"),
+        ((x(4), PLACES), {}, "as many places as samples along dimension 0, 4, but got 5"),
+        ((x(5), x(5, 1)), {}, "one dimension, but got an element with 2"),
+        ((x(5), PLACES), dict(dim=1), NO_DIM),
+    ],
+    **{**SLOPE, "dtypes": FLOATS[:2]},
+)

@@ -157,3 +157,63 @@ op(
     ],
     **HISTOGRAM,
 )
+
+
+def boxes(a, bins, weight=None, range=None, density=False):
+    points = a.reshape(-1, a.shape[-1])
+    bins = bins * a.shape[-1] if bins.__class__ is tuple and len(bins) == 1 else bins
+    span = range and list(zip(range[::2], range[1::2]))
+    weight = weight if weight is None else weight.reshape(-1)
+    found, edges = np.histogramdd(points, bins, span, density, weights=weight)
+    return [found.astype(a.dtype), *(e.astype(a.dtype) for e in edges)]
+
+
+def in_one_list(f, a, *bins, weight=None, **options):
+    named = {} if weight is None else {"weight": weight}
+    found = f(a, *bins, **named, **options)
+    return [found.hist, *found.bin_edges]
+
+
+op(
+    "histogramdd",
+    ref=boxes,
+    arrange=in_one_list,
+    samples=[x(40, 2), x(5, 8, 3)],
+    options=[
+        dict(bins=(3,)),
+        dict(bins=4, density=True),
+    ],
+    pairs=[
+        (x(40, 2), dict(bins=(3, 4), range=(-1.0, 2.0, -3.0, 0.5), density=True)),
+        (x(0, 2), dict(bins=(2, 3))),
+        (x(4, 1, values=(1, 1, 1, 1)), dict(bins=(2,))),
+    ],
+    required=True,
+    big=[x(40_000, 2)],
+    refuses=[
+        (x(3), dict(bins=(3,)), "at least 2 dimensions"),
+        (x(3, 2), dict(bins=(3, 0)), "bins must be > 0"),
+        (x(3, 2), dict(bins=(3, 4, 5)), "innermost dimension"),
+        (x(3, 2), dict(bins=(3, 4), range=(2.0, 1.0)), "should have 4 elements, but got 2"),
+        (x(3, 2), dict(bins=2, range=(2.0, 1.0, 0.0, 1.0)), "max must be larger than min"),
+    ],
+    **HISTOGRAM,
+)
+EDGES = x(4, values=(-1.0, -0.5, 1.0, 2.0)), x(3, values=(-2.0, 0.0, 2.5))
+op(
+    "histogramdd_between",
+    ref=lambda a, w, *bins, **o: boxes(a, bins, w, **o),
+    arrange=lambda f, a, w, *bins, **o: in_one_list(f, a, list(bins), weight=w, **o),
+    samples=[(x(40, 2), positive(40), *EDGES), (x(4, 3, 2), positive(4, 3), *EDGES)],
+    options=[dict(density=True)],
+    big=[(x(40_000, 2), positive(40_000), *EDGES)],
+    refuses=[
+        ((x(3, 2), x(3), x(4)), {}, "expected 2 sequences of bin edges"),
+        ((x(3, 2), x(3), x(4), x(2, 2)), {}, "one dimension, but got 2"),
+        ((x(3, 2), x(3), x(4), x(1)), {}, "at least two edges, but got 1"),
+        ((x(3, 2), x(2), *EDGES), {}, "one number per sample"),
+        ((x(3, 2), x(3, dtype="int64"), *EDGES), {}, "input and weight should have the same dtype"),
+        ((x(3, 2), x(3), x(4), x(2, dtype="int64")), {}, "input and bins should have the same"),
+    ],
+    **HISTOGRAM,
+)

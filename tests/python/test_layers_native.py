@@ -153,36 +153,6 @@ def test_numbers_for_words():
         torch.grid_sampler_3d(x, grid, 0, 0, True)
 
 
-def test_linear_cross_entropy_is_both():
-    m = torch.nn.LinearCrossEntropyLoss(5, 4, bias=True, label_smoothing=0.1)
-    x, target = torch.randn(6, 5), torch.tensor([0, 1, 2, 3, 0, 1])
-    wanted = F.cross_entropy(m.linear(x), target, label_smoothing=0.1)
-    torch.testing.assert_close(m(x, target), wanted)
-
-
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-@pytest.mark.parametrize("probabilities", [False, True])
-def test_linear_cross_entropy_in_chunks_is_the_same(reduction, probabilities):
-    x, w, b = (torch.randn(shape, dtype=torch.float64) for shape in ((7, 3), (6, 3), (6,)))
-    target = torch.rand(7, 6).double() if probabilities else torch.tensor([0, 5, -100, 2, 2, 1, 3])
-    leaves = [t.requires_grad_() for t in (x, w, b)]
-    found = []
-    for options in (
-        None,
-        torch.nn.LinearCrossEntropyOptions(batch_chunk_size=2),
-        torch.nn.LinearCrossEntropyOptions(chunking_method="aspect_ratio:2"),
-    ):
-        loss = F.linear_cross_entropy(
-            x, w, target, linear_bias=b, weight=torch.arange(1.0, 7.0).double(),
-            reduction=reduction, options=options,
-        )  # fmt: skip
-        found.append([loss, *torch.autograd.grad(loss.square().sum(), leaves)])
-    torch.testing.assert_close(found[1], found[0])
-    torch.testing.assert_close(found[2], found[0])
-    with pytest.raises(ValueError, match="chunking_method"):
-        torch.nn.LinearCrossEntropyOptions(chunking_method="aspect_ratio:0")
-
-
 def test_an_empty_batch_changes_no_statistics():
     m = torch.nn.BatchNorm2d(3)
     assert m(torch.zeros(0, 3, 2, 2)).shape == (0, 3, 2, 2)

@@ -17,7 +17,7 @@ _PACKAGES = (
     "_C __future__ _dynamo _higher_order_ops _utils accelerator amp ao as_torch autograd backends "
     "compiler cpu cuda distributed distributions fft foreach func functional fx hub jit library "
     "linalg masked multiprocessing nn onnx ops optim overrides profiler quasirandom random "
-    "safetensors serialization special storage testing types utils version"
+    "safetensors serialization signal special storage testing types utils version"
 )
 _LAZY = {
     **_torch._LAZY,

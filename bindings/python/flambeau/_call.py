@@ -192,7 +192,8 @@ _WANTED = {
 
 
 def _as_doubles(value):
-    return [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)]
+    several = getattr(value, "ndim", 1) and hasattr(value, "__iter__")
+    return [float(v) for v in value] if several else [float(value)]
 
 
 # What C takes for a value of a kind; a nullable number is a list of one.
@@ -466,6 +467,9 @@ def _fits(kind, value, strict):
         )
     if kind == "double":
         return (number and not isinstance(value, bool)) or (not strict and is_tensor)
+    if kind == "doubles":
+        values = value if isinstance(value, (tuple, list)) else (value,)
+        return all(_fits("double", v, strict) and not getattr(v, "ndim", 0) for v in values)
     if kind == "dtype":
         return isinstance(value, dtype) or value.__class__ is type
     if kind == "device":

@@ -59,7 +59,6 @@ _LAZY = {
     "set_warn_always use_deterministic_algorithms",
     "_deprecated.linalg": "lu lu_solve pinverse qr svd triangular_solve",
     "_dlpack": "from_dlpack",
-    "_sampled": "gradient histogramdd unravel_index",
     "_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage DoubleStorage FloatStorage "
     "HalfStorage IntStorage LongStorage ShortStorage TypedStorage UntypedStorage from_file",
     "_unique": "unique unique_consecutive",

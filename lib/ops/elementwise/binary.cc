@@ -120,6 +120,11 @@ Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
   return c.track(std::move(y), RsubBackward{alpha});
 }
 
+Tensor rpow(const Tensor& input, const Tensor& other) {
+  const Call c{op::rpow, {input, other}};
+  return pow(c[1], c[0]);
+}
+
 Tensor mul(const Tensor& input, const Tensor& other, Into into) {
   Call c{op::mul.to(into), {input, other}};
   c.promote();

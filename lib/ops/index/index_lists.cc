@@ -1,7 +1,7 @@
 // Reading and writing where lists of indices point: the recorded core under every form of advanced
 // indexing.
-#include "base/error.h"
-#include "ops/call.h"
+#include "base/checked.h"
+#include "ops/formula.h"
 #include "ops/index/indices.h"
 
 namespace flambeau::ops {
@@ -73,6 +73,28 @@ std::vector<Tensor> coordinates(const Tensor& positions, DimsView sizes) {
     out.push_back(std::move(at));
   }
   return out;
+}
+
+std::vector<Tensor> unravel_index(const Tensor& indices, DimsView shape) {
+  check(!is_floating(indices.dtype()) && indices.dtype() != Dtype::boolean, Code::dtype,
+        "unravel_index(): expected 'indices' to be integer dtype, but got ",
+        name_of(indices.dtype()));
+  const GradMode off(false);
+  const Tensor places = to_dtype(indices, Dtype::i64);
+  int64_t elements = 1;
+  for (const int64_t size : shape) {
+    check(size >= 0, Code::invalid_argument,
+          "unravel_index(): 'shape' cannot have negative values, but got ", ShapeText{shape});
+    elements = checked_mul(elements, size, "unravel_index(): 'shape'");
+  }
+  check(
+      elements > 0 || indices.numel() == 0, Code::invalid_argument,
+      "unravel_index(): 'shape' cannot have zero dimensions when 'indices' is non-empty, but got ",
+      ShapeText{shape});
+  if (elements == 0) return std::vector<Tensor>(shape.size(), places);
+  std::vector<Tensor> at = coordinates(places, shape);
+  if (!at.empty()) at[0] = remainder(at[0], num(shape[0]));
+  return at;
 }
 
 std::vector<Tensor> mask_coordinates(const char* op, const Tensor& mask) {

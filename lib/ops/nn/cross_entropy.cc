@@ -1,18 +1,13 @@
 // Cross entropy of classes. Class indices take one fused row kernel each way, which keeps one
 // number per row; probabilities are ops on the logarithm of the softmax.
-#include "ops/nn/loss_reduction.h"
+#include "ops/nn/cross_entropy.h"
+
 #include "ops/nn/rows.h"
 #include "ops/read.h"
 
 namespace flambeau::ops {
 
 namespace {
-
-struct Options {
-  int64_t dim, ignore_index;
-  int32_t reduction;
-  double smoothing;
-};
 
 // [n, ...] class indices beside [n, C, ...]: which element of a row is the target.
 Tensor at_target(const Tensor& target, int64_t classes, int64_t dim, int64_t ndim) {
@@ -23,73 +18,40 @@ Tensor at_target(const Tensor& target, int64_t classes, int64_t dim, int64_t ndi
   return eq(reshape(all, along), unsqueeze(target, dim));
 }
 
+// (1 - s) w[t] (p - hit) + s / C (p sum(w) - w), times g, where the target counts.
+Tensor differentiable_slope(const Tensor& g, const Tensor& in, const Tensor& target,
+                            const Tensor& weight, const ce::Options& o) {
+  const Tensor p = softmax(in, o.dim), counted = unsqueeze(ne(target, num(o.ignore_index)), o.dim);
+  const int64_t classes = in.size(o.dim);
+  const Tensor hit = at_target(target, classes, o.dim, in.dim());
+  Tensor w = num(1.0), sum_w = num(double(classes)), own = w;
+  if (weight) {
+    Dims along(size_t(in.dim()), 1);
+    along[size_t(o.dim)] = classes;
+    w = reshape(weight, along);
+    sum_w = sum(w);
+    own = sum(keep_where(hit, w), {&o.dim, 1}, true);
+  }
+  Tensor dx = mul(mul(sub(p, to_dtype(hit, p.dtype())), own), num(1 - o.smoothing));
+  if (o.smoothing != 0)
+    dx = add(dx, mul(sub(mul(p, sum_w), w), num(o.smoothing / double(classes))));
+  return keep_where(counted, mul(dx, g.dim() ? unsqueeze(g, o.dim) : g));
+}
+
 struct CrossEntropyBackward {
   Saved x, target, weight, lse, total_weight, share;  // share: 0-d, what a mean was divided by
-  Options o;
+  ce::Options o;
   static constexpr auto name = "NllLossBackward0";
 
   Tensors operator()(const Tensor& dy) const {
     const Tensor in = x;
     Tensor g = to_dtype(dy, lse.unchecked().dtype());
     if (share.defined()) g = div(g, share);
-    if (modes.grad) return {slope(g, in)};
-    const Tensor dx = flambeau::empty(in.sizes(), in.dtype(), in.device());
-    const Tensor t = target, row_lse = lse,
-                 total = total_weight.defined() ? total_weight.get() : Tensor();
     const Tensor w = weight.defined() ? weight.get() : Tensor();
-    run_row(op::cross_entropy, kCrossEntropyBackward, in.dtype(), o.dim,
-            {out_row(dx), each(g), row(in), each(t), each(row_lse), shared(w), shared(total)},
-            {double(o.ignore_index), o.smoothing});
-    return {dx};
-  }
-
- private:
-  // (1 - s) w[t] (p - hit) + s / C (p sum(w) - w), times g, where the target counts.
-  Tensor slope(const Tensor& g, const Tensor& in) const {
-    const Tensor t = target, p = softmax(in, o.dim),
-                 counted = unsqueeze(ne(t, num(o.ignore_index)), o.dim);
-    const int64_t classes = in.size(o.dim);
-    const Tensor hit = at_target(t, classes, o.dim, in.dim());
-    Tensor w = num(1.0), sum_w = num(double(classes)), own = w;
-    if (weight.defined()) {
-      Dims along(size_t(in.dim()), 1);
-      along[size_t(o.dim)] = classes;
-      w = reshape(weight.get(), along);
-      sum_w = sum(w);
-      own = sum(keep_where(hit, w), {&o.dim, 1}, true);
-    }
-    Tensor dx = mul(mul(sub(p, to_dtype(hit, p.dtype())), own), num(1 - o.smoothing));
-    if (o.smoothing != 0)
-      dx = add(dx, mul(sub(mul(p, sum_w), w), num(o.smoothing / double(classes))));
-    return keep_where(counted, mul(dx, g.dim() ? unsqueeze(g, o.dim) : g));
+    const Tensor total = total_weight.defined() ? total_weight.get() : Tensor();
+    return {ce::slope(g, in, target, w, lse, total, o)};
   }
 };
-
-Dtype compute_dtype(Dtype d) { return d == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
-
-void check_classes(const Tensor& x, const Tensor& target, const Tensor& weight, int64_t dim) {
-  check(target.dtype() == Dtype::i64 || target.dtype() == Dtype::u8, Code::dtype,
-        "expected target dtype to be Long or Byte, but got ", name_of(target.dtype()),
-        "; target.to(int64)");
-  check(target.dim() == x.dim() - 1, Code::shape,
-        "cross_entropy: class indices have input's shape without its classes; "
-        "got target ",
-        target, " for input ", x);
-  for (int64_t d = 0, t = 0; d < x.dim(); ++d) {
-    if (d == dim) continue;
-    if (d == 0 && x.sizes()[0] != target.sizes()[0]) {
-      fail(Code::shape, "Expected input batch_size (", x.sizes()[0],
-           ") to match target batch_size (", target.sizes()[0], ").");
-    }
-    const int64_t have = target.sizes()[size_t(t++)];
-    check(x.sizes()[size_t(d)] == have, Code::shape, "cross_entropy: size of target at dimension ",
-          t - 1, " is ", have, ", of input ", x.sizes()[size_t(d)]);
-  }
-  if (!weight) return;
-  check(weight.dim() == 1 && weight.sizes()[0] == x.size(dim), Code::shape,
-        "weight tensor should be defined either for all ", x.size(dim),
-        " classes or no classes but got weight tensor of shape: ", weight);
-}
 
 // On the cpu, where the indices can be read without waiting.
 void check_range(const Tensor& target, int64_t ignore_index, int64_t classes) {
@@ -109,51 +71,38 @@ Tensor summed(Call& c, const Tensor& x, Dtype dtype) {
   return y;
 }
 
-Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weight, Options o) {
-  check_classes(input, target, weight, o.dim);
+Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weight, ce::Options o) {
+  ce::check_classes(input.sizes(), target, weight, o.dim);
   Call c{op::cross_entropy, {input, target, weight}, Devices::exact};
   const Tensor& x = c[0];
-  const Dtype compute = compute_dtype(x.dtype());
+  const Dtype compute = ce::compute_dtype(x.dtype());
   c.convert(1, Dtype::i64);
   c.convert(2, compute);
-  const Tensor loss = flambeau::empty(c[1].sizes(), compute, c.device());
-  const Tensor lse = flambeau::empty(c[1].sizes(), compute, c.device());
-  const bool is_mean = o.reduction == FLAM_REDUCTION_MEAN;
-  const Tensor shares = is_mean ? flambeau::empty(c[1].sizes(), compute, c.device()) : Tensor();
-  const Tensor total = weight && o.smoothing != 0 ? summed(c, c[2], Dtype::f64) : Tensor();
-  run_row(op::cross_entropy, kCrossEntropy, x.dtype(), o.dim,
-          {out_each(loss), out_each(lse), out_each(shares), row(x), each(c[1]), shared(c[2]),
-           shared(total)},
-          {double(o.ignore_index), o.smoothing});
-  Tensor y = loss, share;
+  const Tensor total = ce::total_weight(c, c[2], o);
+  const ce::RowLosses rows = ce::of_rows(c, x, c[1], c[2], total, o);
+  Tensor y = rows.loss, share;
   {
     const GradMode off(false);
-    if (o.reduction != FLAM_REDUCTION_NONE) y = summed(c, loss, compute);
-    if (is_mean) {
-      share = summed(c, shares, compute);
+    if (o.reduction != FLAM_REDUCTION_NONE) y = summed(c, rows.loss, compute);
+    if (rows.share) {
+      share = summed(c, rows.share, compute);
       y = div(y, share);
     }
     y = to_dtype(y, x.dtype());
   }
-  return c.track(std::move(y), CrossEntropyBackward{c.save(x), c.save(c[1]), c.save(c[2]),
-                                                    c.save(lse), c.save(total), c.save(share), o});
+  return c.track(std::move(y),
+                 CrossEntropyBackward{c.save(x), c.save(c[1]), c.save(c[2]), c.save(rows.lse),
+                                      c.save(total), c.save(share), o});
 }
 
 Tensor of_probabilities(const Tensor& input, const Tensor& target, const Tensor& weight,
-                        Options o) {
+                        ce::Options o) {
   const Call c{op::cross_entropy, {input, target, weight}};
   const Tensor& x = c[0];
-  const int64_t classes = x.size(o.dim);
-  Tensor t = c[1];
-  if (o.smoothing != 0) t = add(mul(t, num(1 - o.smoothing)), num(o.smoothing / double(classes)));
-  if (weight) {
-    Dims along(x.sizes().size(), 1);
-    along[size_t(o.dim)] = classes;
-    t = mul(t, reshape(c[2], along));
-  }
-  const Tensor losses = neg(sum(mul(log_softmax(x, o.dim), t), {&o.dim, 1}));
+  const Tensor losses =
+      ce::of_probability_rows(x, ce::weighted_probabilities(c[1], c[2], o), o.dim);
   if (o.reduction != FLAM_REDUCTION_MEAN) return reduced(losses, o.reduction);
-  return div(sum(losses), num(double(x.numel()) / double(classes)));
+  return div(sum(losses), num(double(x.numel()) / double(x.size(o.dim))));
 }
 
 int64_t class_dim(const char* op, const Tensor& x) {
@@ -163,12 +112,92 @@ int64_t class_dim(const char* op, const Tensor& x) {
 
 }  // namespace
 
+namespace ce {
+
+void check_smoothing(double label_smoothing) {
+  check(label_smoothing >= 0 && label_smoothing <= 1, Code::invalid_argument,
+        "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
+}
+
+void check_classes(DimsView logits, const Tensor& target, const Tensor& weight, int64_t dim) {
+  check(target.dtype() == Dtype::i64 || target.dtype() == Dtype::u8, Code::dtype,
+        "expected target dtype to be Long or Byte, but got ", name_of(target.dtype()),
+        "; target.to(int64)");
+  const int64_t dims = int64_t(logits.size());
+  check(target.dim() == dims - 1, Code::shape,
+        "cross_entropy: class indices have input's shape without its classes; "
+        "got target ",
+        target, " for input ", ShapeText{logits});
+  for (int64_t d = 0, t = 0; d < dims; ++d) {
+    if (d == dim) continue;
+    const int64_t have = target.sizes()[size_t(t++)], wanted = logits[size_t(d)];
+    check(d != 0 || have == wanted, Code::shape, "Expected input batch_size (", wanted,
+          ") to match target batch_size (", have, ").");
+    check(wanted == have, Code::shape, "cross_entropy: size of target at dimension ", t - 1, " is ",
+          have, ", of input ", wanted);
+  }
+  if (!weight) return;
+  const int64_t classes = logits[size_t(dim)];
+  check(weight.dim() == 1 && weight.sizes()[0] == classes, Code::shape,
+        "weight tensor should be defined either for all ", classes,
+        " classes or no classes but got weight tensor of shape: ", weight);
+}
+
+Tensor total_weight(Call& c, const Tensor& weight, const Options& o) {
+  return weight && o.smoothing != 0 ? summed(c, weight, Dtype::f64) : Tensor();
+}
+
+RowLosses of_rows(Call& c, const Tensor& x, const Tensor& target, const Tensor& weight,
+                  const Tensor& total, const Options& o) {
+  const Dtype compute = compute_dtype(x.dtype());
+  const auto numbers = [&] { return flambeau::empty(target.sizes(), compute, c.device()); };
+  const RowLosses made{numbers(), numbers(),
+                       o.reduction == FLAM_REDUCTION_MEAN ? numbers() : Tensor()};
+  run_row(op::cross_entropy, kCrossEntropy, x.dtype(), o.dim,
+          {out_each(made.loss), out_each(made.lse), out_each(made.share), row(x), each(target),
+           shared(weight), shared(total)},
+          {double(o.ignore_index), o.smoothing});
+  return made;
+}
+
+Tensor slope(const Tensor& g, const Tensor& x, const Tensor& target, const Tensor& weight,
+             const Tensor& lse, const Tensor& total, const Options& o) {
+  if (modes.grad) return differentiable_slope(g, x, target, weight, o);
+  const Tensor dx = flambeau::empty(x.sizes(), x.dtype(), x.device());
+  run_row(op::cross_entropy, kCrossEntropyBackward, x.dtype(), o.dim,
+          {out_row(dx), each(g), row(x), each(target), each(lse), shared(weight), shared(total)},
+          {double(o.ignore_index), o.smoothing});
+  return dx;
+}
+
+Tensor weighted_probabilities(const Tensor& target, const Tensor& weight, const Options& o) {
+  const int64_t classes = target.size(o.dim);
+  Tensor t = target;
+  if (o.smoothing != 0) t = add(mul(t, num(1 - o.smoothing)), num(o.smoothing / double(classes)));
+  if (!weight) return t;
+  Dims along(size_t(target.dim()), 1);
+  along[size_t(o.dim)] = classes;
+  return mul(t, reshape(weight, along));
+}
+
+Tensor of_probability_rows(const Tensor& x, const Tensor& weighted, int64_t dim) {
+  return neg(sum(mul(log_softmax(x, dim), weighted), {&dim, 1}));
+}
+
+Tensor probability_slope(const Tensor& g, const Tensor& x, const Tensor& weighted, int64_t dim) {
+  const Tensor whole = sum(weighted, {&dim, 1}, true);
+  const Tensor dx = sub(mul(softmax(x, dim), whole), weighted);
+  return mul(dx, g.dim() ? unsqueeze(g, dim) : g);
+}
+
+}  // namespace ce
+
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight,
                      int64_t ignore_index, int32_t reduction, double label_smoothing) {
   check_reduction(op::cross_entropy, reduction);
-  check(label_smoothing >= 0 && label_smoothing <= 1, Code::invalid_argument,
-        "label_smoothing must be between 0.0 and 1.0. Got: ", label_smoothing);
-  const Options o{class_dim(op::cross_entropy, input), ignore_index, reduction, label_smoothing};
+  ce::check_smoothing(label_smoothing);
+  const ce::Options o{class_dim(op::cross_entropy, input), ignore_index, reduction,
+                      label_smoothing};
   const bool same_shape = std::equal(input.sizes().begin(), input.sizes().end(),
                                      target.sizes().begin(), target.sizes().end());
   return same_shape && is_floating(target.dtype()) ? of_probabilities(input, target, weight, o)
@@ -180,7 +209,7 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
   check_reduction(op::nll_loss, reduction);
   const Call c{op::nll_loss, {input, target, weight}, Devices::exact};
   const int64_t dim = class_dim(op::nll_loss, input);
-  check_classes(input, target, weight, dim);
+  ce::check_classes(input.sizes(), target, weight, dim);
   const int64_t classes = input.size(dim);
   const Tensor t = to_dtype(target, Dtype::i64);
   check_range(t, ignore_index, classes);

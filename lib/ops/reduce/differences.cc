@@ -42,7 +42,128 @@ Tensor areas(const Op& op, const Tensor& y, const Tensor& x, double dx, int64_t 
   return mul(mul(heights, sub(next(places, d), before(places, d))), num(0.5));
 }
 
+// Neighbours along a dimension times factors: of what lies from `first` on, `length` of it.
+Tensor weighted(const Tensor& x, int64_t dim, int64_t first, int64_t length,
+                std::initializer_list<Tensor> factors) {
+  Tensor y;
+  for (const Tensor& factor : factors) {
+    const Tensor part = mul(narrow(x, dim, first++, length), factor);
+    y = y ? add(y, part) : part;
+  }
+  return y;
+}
+
+// Second-order differences inside, of `edge_order` at both ends; samples are `h` apart.
+Tensor even_slope(const Tensor& x, int64_t dim, double h, int64_t edge_order) {
+  const int64_t n = x.size(dim);
+  const auto at = [&](int64_t first, int64_t length) { return narrow(x, dim, first, length); };
+  std::vector<Tensor> parts;
+  parts.push_back(edge_order == 1 ? sub(at(1, 1), at(0, 1))
+                                  : weighted(x, dim, 0, 1, {num(-1.5), num(2.0), num(-0.5)}));
+  if (n > 2) parts.push_back(div(sub(at(2, n - 2), at(0, n - 2)), num(2.0)));
+  parts.push_back(edge_order == 1 ? sub(at(n - 1, 1), at(n - 2, 1))
+                                  : weighted(x, dim, n - 3, 1, {num(0.5), num(-2.0), num(1.5)}));
+  return div(cat(parts, dim), num(h));
+}
+
+// The same of samples at `places`. A parabola through three of them, `a` and `b` apart, has these
+// slopes there.
+Tensor uneven_slope(const Tensor& x, int64_t dim, const Tensor& places, int64_t edge_order) {
+  const int64_t n = x.size(dim);
+  Dims along(size_t(x.dim()), 1);
+  along[size_t(dim)] = n - 1;
+  const Tensor widths = reshape(diff(places), along);
+  const auto width = [&](int64_t first, int64_t length) {
+    return narrow(widths, dim, first, length);
+  };
+  const auto line = [&](int64_t first) {
+    return div(sub(narrow(x, dim, first + 1, 1), narrow(x, dim, first, 1)), width(first, 1));
+  };
+  const auto twice = [](const Tensor& t) { return mul(t, num(int64_t{2})); };
+  const auto over = [](const Tensor& t, const Tensor& p, const Tensor& q) {
+    return div(div(t, p), q);
+  };
+  std::vector<Tensor> parts;
+  if (edge_order == 1) {
+    parts.push_back(line(0));
+  } else {
+    const Tensor a = width(0, 1), b = width(1, 1), c = add(a, b);
+    parts.push_back(weighted(
+        x, dim, 0, 1, {neg(over(add(twice(a), b), a, c)), over(c, a, b), neg(over(a, b, c))}));
+  }
+  if (n > 2) {
+    const Tensor a = width(0, n - 2), b = width(1, n - 2), c = add(a, b);
+    parts.push_back(
+        weighted(x, dim, 0, n - 2, {neg(over(b, a, c)), over(sub(b, a), a, b), over(a, b, c)}));
+  }
+  if (edge_order == 1) {
+    parts.push_back(line(n - 2));
+  } else {
+    const Tensor a = width(n - 3, 1), b = width(n - 2, 1), c = add(a, b);
+    parts.push_back(weighted(x, dim, n - 3, 1,
+                             {over(b, a, c), neg(over(c, a, b)), over(add(a, twice(b)), b, c)}));
+  }
+  return cat(parts, dim);
+}
+
+// The dimensions to take slopes along, after the checks that both forms have in common.
+Dims slope_dims(const Tensor& x, DimsView dim, int64_t edge_order) {
+  check(edge_order == 1 || edge_order == 2, Code::invalid_argument,
+        "torch.gradient only supports edge_order=1 and edge_order=2, got ", edge_order);
+  check(x.dtype() != Dtype::u8, Code::dtype, "torch.gradient does not support uint8 input.");
+  Dims dims;
+  std::vector<bool> seen(size_t(x.dim()));
+  for (int64_t i = 0; i < (dim.data() ? int64_t(dim.size()) : x.dim()); ++i) {
+    const int64_t d = dim.data() ? wrap_dim(dim[size_t(i)], x.dim()) : i;
+    check(x.dim() > 0, Code::shape, "torch.gradient expected samples along a dimension, got ", x);
+    check(!seen[size_t(d)], Code::invalid_argument, "dim ", d,
+          " appears multiple times in the list of dims");
+    check(x.size(d) > edge_order, Code::shape,
+          "torch.gradient expected each dimension size to be at least edge_order+1");
+    seen[size_t(d)] = true;
+    dims.push_back(d);
+  }
+  return dims;
+}
+
 }  // namespace
+
+std::vector<Tensor> gradient(const Tensor& input, std::span<const double> spacing, DimsView dim,
+                             int64_t edge_order) {
+  const Dims dims = slope_dims(input, dim, edge_order);
+  check(spacing.size() == dims.size() || (spacing.size() == 1 || !spacing.data()),
+        Code::invalid_argument,
+        "torch.gradient expected spacing to be unspecified, a scalar or a list of length ",
+        dims.size(), ", but got a list of length ", spacing.size());
+  std::vector<Tensor> slopes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const double h = !spacing.data() ? 1 : spacing[spacing.size() == 1 ? 0 : i];
+    slopes.push_back(even_slope(input, dims[i], h, edge_order));
+  }
+  return slopes;
+}
+
+std::vector<Tensor> gradient_at(const Tensor& input, TensorsView spacing, DimsView dim,
+                                int64_t edge_order) {
+  const Dims dims = slope_dims(input, dim, edge_order);
+  check(spacing.size() == dims.size(), Code::invalid_argument,
+        "torch.gradient expected spacing to be unspecified, a scalar or a list of length ",
+        dims.size(), ", but got a list of length ", spacing.size());
+  std::vector<Tensor> slopes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const Tensor& places = spacing[i];
+    const Call same_device{op::gradient_at, {input, places}, Devices::exact};
+    check(places.dim() == 1, Code::shape,
+          "torch.gradient expected each element of spacing to have one dimension, but got an "
+          "element with ",
+          places.dim(), " dimensions!");
+    check(places.size(0) == input.size(dims[i]), Code::shape,
+          "torch.gradient expected as many places as samples along dimension ", dims[i], ", ",
+          input.size(dims[i]), ", but got ", places.size(0));
+    slopes.push_back(uneven_slope(input, dims[i], places, edge_order));
+  }
+  return slopes;
+}
 
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const Tensor& prepend, const Tensor& append,
             Into) {

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from ._linear_cross_entropy import chunk_factor
+from ._linear_cross_entropy import chunk_divisor
 
 _POLICIES = "auto", "accurate", "compact"
 
@@ -24,7 +24,7 @@ class LinearCrossEntropyOptions:
                 f"invalid acc_policy: {self.acc_policy!r}; expected one of "
                 f"{', '.join(map(repr, _POLICIES))}"
             )
-        chunk_factor(self.chunking_method)
+        chunk_divisor(self.chunking_method)
         size = self.batch_chunk_size
         if size is not None and not (isinstance(size, int) and size > 0):
             raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
