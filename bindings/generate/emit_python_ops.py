@@ -27,6 +27,7 @@ SHARED = "_fill _integer _listed _made_as _made_in _ordered _resized _shape_befo
 WORDS = """
 _len = len
 _int = int
+_float = float
 _SEQUENCES = tuple, list
 _UNSET = object()
 _RETRY = AttributeError, TypeError, KeyError
@@ -77,6 +78,9 @@ def spec(f, params):
 class Emitter:
     def __init__(self, api):
         self.api = api
+        self.numbered = {
+            (f.base, f.form): f for f in api.functions if f.form.startswith(("f64", "i64"))
+        }
         self.lines = []
         self.names = defaultdict(
             lambda: defaultdict(list)
@@ -122,7 +126,7 @@ class Emitter:
             )
         if self._creates(params):
             self._created(params, name)
-        self._prepared(f, params, extra)
+        self._prepared(f, params, extra, out_form)
         if out_form:
             self.emit("    if out is not None:", f'        _s = _shape_before(out, "{public}")')
             self._call(out_form, params, "        ", "out", self._values(params) + ["out"])
@@ -198,7 +202,7 @@ class Emitter:
             else:
                 self.emit(f'    {p.name} = _variadic({p.name}, _named, "{p.name}", "{public}")')
 
-    def _prepared(self, f, params, extra):
+    def _prepared(self, f, params, extra, out_form):
         """Arguments in the form that C takes, where it is not the usual one."""
         for i, p in enumerate(params):
             self._prepare(p, extra)
@@ -217,15 +221,48 @@ class Emitter:
             if number and f.result["kind"] == "handle":
                 first = params[0].name
                 beside = f" and {first}.__class__ not in _NUMBERS" * takes_number(f, params[0])
-                self.emit(
-                    f"    if {p.name}.__class__ in _NUMBERS{beside}:",
-                    f"        {p.name} = _scalar({p.name})",
-                )
+                self.emit(f"    if {p.name}.__class__ in _NUMBERS{beside}:")
+                self._with_number(f, p, out=out_form)
+                self.emit(f"        {p.name} = _scalar({p.name})")
         if self._reduces(params):
             self.emit(
                 "    if size_average is not None or reduce is not None:",
                 "        reduction = _legacy_reduction(size_average, reduce)",
             )
+
+    def _with_number(self, f, p, out):
+        """The call of the form that takes a number for `p` and has no options: no tensor is made of
+        the number."""
+        tail = "_inplace" if f.form == "inplace" else ""
+        forms = {
+            word: g
+            for kind, word in (("f64", "_float"), ("i64", "_int"))
+            if (g := self.numbered.get((f.base or f.name, kind + tail)))
+            and [q.name for q in g.params if q.kind != "tensor"] == [p.name]
+        }
+        if not forms:
+            return
+        calls = {w: f"{g.module}.flam_{g.c}" for w, g in forms.items()}
+        first, plain = next(iter(calls.items())), next(iter(forms.values()))
+        called = first[1]
+        if len(calls) == 2:
+            called = f"({called} if {p.name}.__class__ is {first[0]} else {calls['_int']})"
+        given = f"{p.name}.__class__ is " + (first[0] if len(calls) == 1 else "not _bool")
+        asked = [given] + ["out is None"] * bool(out)
+        names = {q.name for q in plain.params}
+        for q in (q for q in f.params if q.name not in names):
+            asked.append(f"{q.name} is None" if q.default == "None" else f"{q.name} == {q.default}")
+        passed = ", ".join(q.name if q.name == p.name else f"{q.name}._h" for q in plain.params)
+        indent = " " * 16
+        self.emit(
+            f"        if {' and '.join(asked)}:",
+            "            try:",
+            f"{indent}h = {called}({passed})",
+            "            except _RETRY:",
+            f"{indent}pass",
+            "            else:",
+        )
+        self._finish(f, indent, "self" if f.in_place else "new", [], self._values(f.params))
 
     def _factors(self, params):
         """Names of the numbers that torch once took in front of the tensors they scale: all that

@@ -2,8 +2,12 @@
 function of the package is given one in the place of each of its operands.
 """
 
+import flambeau
 import pytest
+from flambeau import _call
 from flambeau._gen import ops
+
+from tests.harness import ledger
 
 GIVEN = {"int": 1, "size": 1, "double": 1.0, "bool": True, "ints": (1,), "doubles": (1.0,)}
 
@@ -39,3 +43,37 @@ def test_one_of_the_operands_is_a_tensor(torch):
     assert torch.where(x > 0, 1, 2).tolist() == [1, 1, 1]
     assert torch.full((2,), 3).tolist() == [3, 3]
     assert torch.ones(2).copy_(2.0).tolist() == torch.ones(2).copy_(src=2).tolist() == [2.0, 2.0]
+
+
+def numbered():
+    """(generated function, its operands, which of them, kinds of number) of those that have a form
+    in C for a number, and no option besides."""
+    for row in ledger.functions().values():
+        kinds = {"f64", "i64"} & set(row["forms"])
+        name, operands = row["function"].removeprefix("flam_"), row["operands"]
+        at = [i for i, p in enumerate(operands) if "number" in p]
+        alone = len(at) == 1 and all(p["kind"] == "tensor" for p in operands)
+        if kinds and alone and not row["options"] and (function := getattr(ops, f"_{name}", None)):
+            yield function, operands, at[0], kinds
+
+
+def result(function, dtypes, at, number):
+    given = [flambeau.ones(2, dtype=dtype) for dtype in dtypes]
+    given[at] = number
+    return function(*given)
+
+
+def test_where_c_takes_a_number_no_tensor_is_made_of_it(torch, monkeypatch):
+    made, tried, scalar = [], 0, _call._scalar
+    for part in ops.PARTS:
+        if hasattr(part, "_scalar"):
+            monkeypatch.setattr(part, "_scalar", lambda n: made.append(n) or scalar(n))
+    for function, rows, at, kinds in numbered():
+        for kind in kinds:
+            dtype = torch.int64 if kind == "i64" else torch.float32
+            dtypes = [torch.bool if p.get("dtypes") == ["bool"] else dtype for p in rows]
+            found, tried = result(function, dtypes, at, 2 if kind == "i64" else 2.0), tried + 1
+            assert not made, function.__name__
+            wanted = result(function, dtypes, at, torch.tensor(2, dtype=dtype))
+            assert found.equal(wanted) and found.dtype is wanted.dtype, function.__name__
+    assert tried > 40

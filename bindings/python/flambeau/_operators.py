@@ -70,11 +70,25 @@ def _binary(name):
 
 def _reflected(name):
     function = _METHODS[name]
+    _, c_f64, c_i64 = _entries("r" + name)
 
-    def operator(self, other):
+    def swapped(self, other):
         return function(_operand(other), self) if _is_operand(other) else NotImplemented
 
-    return operator
+    def operator(self, other):
+        if other.__class__ is float:
+            h = c_f64(self._h, other)
+        elif other.__class__ is int:
+            h = c_i64(self._h, other)
+        else:
+            return swapped(self, other)
+        if not h:
+            _raise()
+        t = _new(Tensor)
+        t._h = h
+        return t
+
+    return operator if c_f64 else swapped
 
 
 def _in_place(name):
