@@ -71,7 +71,7 @@ op(
         ((indices(2, 3), x(5, 3), x(3, 2)), WEIGHTED, "same shape as the input"),
         ((indices(7), x(5, 3), starts(1, 2)), OFFSETS, "start at 0"),
         ((indices(2, 2, 2), x(5, 3)), {}, "1D or 2D"),
-        ((indices(2, 3), x(5, 3)), dict(padding_idx=5), "Padding_idx"),
+        ((indices(2, 3), x(5, 3)), dict(padding_idx=5), "padding_idx must be within"),
     ],
     refuses_values=[((indices(2, 3, values=(0, 5)), x(5, 3)), {}, "out of range")],
     **KW,

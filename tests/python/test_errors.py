@@ -147,3 +147,49 @@ def test_checks_raise_the_error_of_their_name(torch):
         for wrong in ("float32", 3, torch.complex64 if kind is torch.iinfo else torch.int8):
             with pytest.raises(TypeError):
                 kind(wrong)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_uniform_bounds_are_numbers_of_the_dtype(torch, device, name):
+    x = torch.empty(3, dtype=getattr(torch, name), device=device)
+    most = torch.finfo(x.dtype).max
+    assert ((x.uniform_(0, most) >= 0) & (x <= most)).all()
+    beyond = most * 1.01 if name != "float64" else float("inf")
+    for low, high, which in ((0, beyond, "to"), (-beyond, 0, "from"), (float("nan"), 1, "from")):
+        with pytest.raises(RuntimeError, match=f"{which} is out of bounds"):
+            x.uniform_(low, high)
+
+
+def test_windows_that_do_not_fit_and_planes_without_elements(torch, device):
+    F = torch.nn.functional
+    for n in (1, 2, 3):
+        image = torch.ones(1, 1, *[4] * n, device=device)
+        none = torch.ones(1, 0, *[4] * n, device=device)
+        for kind in ("max", "avg"):
+            pool = getattr(F, f"{kind}_pool{n}d")
+            with pytest.raises(RuntimeError, match="too small"):
+                pool(image, 6, stride=2)
+            with pytest.raises(RuntimeError, match="stride should not be zero"):
+                pool(image, 2, stride=0)
+        with pytest.raises(RuntimeError, match=f"Expected .* {n + 1}D or {n + 2}D"):
+            getattr(F, f"adaptive_max_pool{n}d")(none, 2)
+    image = torch.ones(2, 3, 8, 8, device=device)
+    assert F.fractional_max_pool2d(image, 2, output_size=(0, 1)).shape == (2, 3, 0, 1)
+    with pytest.raises(RuntimeError, match="Expect _random_samples"):
+        F.fractional_max_pool2d(image, 2, output_size=1, _random_samples=torch.rand(1, 3, 2))
+    for source, destination, which in (((0, 0), (0, 1), "source"), ((0, 1), (1, 1), "destination")):
+        with pytest.raises(RuntimeError, match=f"repeated dim in `{which}`"):
+            torch.movedim(image, source, destination)
+
+
+def test_bags_name_what_their_rows_are_asked_for(torch):
+    bag, table = torch.nn.functional.embedding_bag, torch.ones(3, 2)
+    first = torch.tensor([0])
+    for wrong in (3, -1):
+        with pytest.raises(RuntimeError, match="Expected idx >= 0 && idx < num_embeddings"):
+            bag(torch.tensor([wrong]), table, first)
+    for wrong in (3, -4):
+        with pytest.raises(RuntimeError, match="within the number of embeddings, -3 through 2"):
+            bag(first, table, first, padding_idx=wrong)
+    with pytest.raises(NotImplementedError, match="only supported for mode='sum'"):
+        bag(first, table, first, per_sample_weights=torch.ones(1))

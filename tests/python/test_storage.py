@@ -132,3 +132,28 @@ def test_tensors_over_one_memory_show_one_storage():
     assert x[1:].untyped_storage() is held is x.view(2, 2).storage().untyped()
     assert x.clone().untyped_storage() is not held
     assert x.untyped_storage().note == "kept"
+
+
+def test_storages_become_tensors_of_their_dtype_only():
+    x = torch.arange(6.0)
+    typed, plain = x.storage(), x.untyped_storage()
+    assert torch.FloatTensor(typed).data_ptr() == x.data_ptr() == x.new(plain).data_ptr()
+    for given in (typed, plain):
+        made = torch.tensor(given, dtype=torch.float32)
+        assert torch.equal(made, x) and made.data_ptr() != x.data_ptr()
+        assert torch.equal(torch.empty(0).set_(given), x)
+    assert torch.equal(torch.tensor(typed), x)
+    assert torch.empty(0, dtype=torch.int32).set_(plain).tolist() == x.view(torch.int32).tolist()
+    whole = torch.empty(0, dtype=torch.int32)
+    for wrong in (
+        lambda: whole.set_(typed),
+        lambda: whole.set_(x),
+        lambda: torch.tensor(typed, dtype=torch.int32),
+        lambda: torch.IntTensor(typed),
+        lambda: whole.new(typed),
+    ):
+        with pytest.raises(RuntimeError, match="[Ee]xpected a"):
+            wrong()
+    assert x._version == 0 and x.new(size=(2, 3)).shape == (2, 3)
+    assert x.storage()._cdata == x[2:].storage()._cdata != x.clone().storage()._cdata
+    assert torch.ones(2, dtype=torch.int8).type(torch.Tensor).dtype is torch.get_default_dtype()

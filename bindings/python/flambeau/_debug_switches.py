@@ -19,8 +19,15 @@ def is_warn_always_enabled():
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Makes every operation give the same bits in every run; indexed writes on a GPU slow down."""
-    api.set_deterministic_enabled(bool(mode))
-    api.set_deterministic_warn_only_enabled(bool(warn_only))
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            position = " (position 1)" if name == "mode" else ""
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name}'{position} must be bool, not "
+                f"{type(value).__name__}"
+            )
+    api.set_deterministic_enabled(mode)
+    api.set_deterministic_warn_only_enabled(warn_only)
 
 
 def set_deterministic_debug_mode(debug_mode):

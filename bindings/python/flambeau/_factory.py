@@ -149,6 +149,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             stacklevel=2,
         )
         made = data.detach().to(device, dtype, copy=True)
+    elif hasattr(data, "_elements"):
+        made = of_storage(data, dtype).to(device, copy=True)
     elif _has_array(data):
         made = _copied(_numpy_array(data), dtype, device)
     else:
@@ -156,6 +158,17 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if requires_grad:
         made.requires_grad_()
     return made.pin_memory() if pin_memory else made
+
+
+def of_storage(storage, dtype=None):
+    """All of a storage as a row over its memory, whose bytes are read as `dtype`."""
+    own = getattr(storage, "dtype", dtype)
+    if dtype not in (None, own):
+        raise RuntimeError(
+            f"Expected a Storage of type {dtype} or an UntypedStorage, but got {own}"
+        )
+    found = storage._elements()
+    return found if own is None else found.view(own)
 
 
 def _from_sequence(data, dtype, device):
@@ -385,6 +398,8 @@ def legacy_tensor(data, cls, dtype, device):
         if data[0].dtype is not dtype:
             raise TypeError(f"expected {dtype} (got {data[0].dtype})")
         return data[0].detach()
+    if hasattr(data[0], "_elements"):
+        return of_storage(data[0], dtype)
     if type(data[0]).__name__ == "Size":
         return ops.TORCH["empty"](data[0], dtype=dtype, device=device)
     return tensor(data[0], dtype=dtype, device=device)
@@ -396,8 +411,8 @@ def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     return tensor(data, **like, requires_grad=requires_grad)
 
 
-def _new(self, *data):
-    return legacy_tensor(data, Tensor, self.dtype, self.device)
+def _new(self, *data, size=(), device=None):
+    return legacy_tensor(data or size, Tensor, self.dtype, device or self.device)
 
 
 def _constructed(cls, *data, device=None):

@@ -8,8 +8,8 @@ from math import prod
 from . import _indexing
 from ._call import ffi, fill
 from ._deprecated import warn_once
-from ._errors import UnsupportedError
-from ._factory import arange, from_numpy
+from ._errors import DtypeError, UnsupportedError
+from ._factory import arange, from_numpy, of_storage
 from ._factory import tensor as tensor_of
 from ._gen import api, ops
 from ._tensor import Tensor
@@ -315,8 +315,10 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if source is None:
         source = ops._empty((0,), dtype=self.dtype, device=self.device)
     elif not isinstance(source, Tensor):
-        source = source._elements().view(self.dtype)
+        source = of_storage(source, self.dtype)
         size = (source.numel() - storage_offset,) if size is None else size
+    elif source.dtype is not self.dtype:
+        raise DtypeError(f"set_: expected a tensor of {self.dtype}, but got {source.dtype}")
     if size is not None:
         size = tuple(size) if hasattr(size, "__iter__") else (size,)
         steps = [prod(size[d + 1 :]) for d in range(len(size))] if stride is None else stride

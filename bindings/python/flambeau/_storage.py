@@ -42,6 +42,8 @@ class UntypedStorage:
     def data_ptr(self):
         return int(ffi.cast("intptr_t", _fast.flam_tensor_storage_data(self._tensor._h)))
 
+    _cdata = property(data_ptr)
+
     def nbytes(self):
         return _fast.flam_tensor_storage_nbytes(self._tensor._h)
 

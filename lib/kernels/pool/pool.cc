@@ -33,8 +33,8 @@ Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& p) {
     int64_t out =
         room < 0 && !p.ceil_mode ? 0 : (room + (p.ceil_mode ? stride - 1 : 0)) / stride + 1;
     if (p.ceil_mode && (out - 1) * stride >= in + padding) --out;  // a window must start inside
-    check(out > 0 && in > 0, Code::shape, op, "(", x, "): a window of ", reach,
-          " does not fit spatial dimension ", d, " with padding ", padding);
+    check(out > 0 && in > 0, Code::shape, op, "(", x, "): Output size is too small, a window of ",
+          reach, " does not fit spatial dimension ", d, " with padding ", padding);
     sizes.push_back(out);
   }
   return sizes;

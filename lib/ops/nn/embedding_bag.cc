@@ -63,6 +63,19 @@ Tensor fold(const Tensor& vectors, const Tensor& present, int32_t mode) {
   return div(total, count);
 }
 
+// The looked-up rows; an index beyond them, where the cpu sees it at once, is told of as PyTorch
+// does.
+Tensor rows_of(const Tensor& weight, const Tensor& indices, std::optional<int64_t> padding_idx) {
+  try {
+    return embedding(indices, weight, padding_idx);
+  } catch (const Error& e) {
+    if (e.code != Code::index) throw;
+    throw Error(e.code,
+                "embedding_bag: Expected idx >= 0 && idx < num_embeddings to be true: " + e.problem,
+                e.facts, e.fix);
+  }
+}
+
 }  // namespace
 
 Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& offsets, int32_t mode,
@@ -75,7 +88,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
         input.dim() == 2 ? ": if input is 2D, then offsets has to be None, as input is treated is "
                            "a mini-batch of fixed length sequences"
                          : ": offsets has to be a 1D Tensor but got None");
-  check(!per_sample_weights || mode == FLAM_BAG_SUM, Code::invalid_argument, op,
+  check(!per_sample_weights || mode == FLAM_BAG_SUM, Code::unsupported, op,
         ": per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
   if (per_sample_weights) {
     check(per_sample_weights.dtype() == weight.dtype(), Code::dtype, op,
@@ -101,10 +114,14 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
     present = ones(input.sizes(), Dtype::boolean, input.device());
   }
   if (padding_idx) {
-    const int64_t row = *padding_idx < 0 ? *padding_idx + weight.size(0) : *padding_idx;
+    const int64_t rows = weight.size(0);
+    check(*padding_idx >= -rows && *padding_idx < rows, Code::invalid_argument, op,
+          ": padding_idx must be within the number of embeddings, ", -rows, " through ", rows - 1,
+          ", but got ", *padding_idx);
+    const int64_t row = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
     present = logical_and(present, ne(indices, num(row)));
   }
-  const Tensor vectors = embedding(indices, weight, padding_idx);
+  const Tensor vectors = rows_of(weight, indices, padding_idx);
   if (!factors) return fold(vectors, present, mode);
   const Dtype wide = is_half(weight.dtype()) ? Dtype::f32 : weight.dtype();  // rounded once
   const Tensor scaled = mul(to_dtype(vectors, wide), unsqueeze(to_dtype(factors, wide), 2));

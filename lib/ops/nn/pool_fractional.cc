@@ -20,7 +20,7 @@ Tensor starts_of(const Tensor& sample, int64_t in, int64_t window, int64_t out) 
   Dims sizes(sample.sizes());
   sizes[2] = 1;
   const Tensor end = expand(to(wrapped_number(in - window), sample.device(), Dtype::i64), sizes);
-  if (out == 1) return end;
+  if (out < 2) return narrow(end, 2, 0, out);
   const double step = double(in - window) / double(out - 1);
   const Tensor at = range(out - 1, sample.dtype(), sample.device());
   const auto whole = [&](const Tensor& t) { return to_dtype(mul(t, num(step)), Dtype::i64); };
@@ -63,7 +63,7 @@ Two pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView outpu
     return {squeeze(y, Dims{0}), squeeze(at, Dims{0})};
   }
   const Dims window = w.each("kernel_size", kernel_size, {}, 1),
-             out = w.each("output_size", output_size, {}, 1);
+             out = w.each("output_size", output_size, {}, 0);
   w.check_floating(x);
   w.check_filled(x);
   const DimsView in = x.sizes().subspan(2);
@@ -74,8 +74,8 @@ Two pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView outpu
   if (drawn) {
     check(drawn.dim() == 3 && drawn.size(0) >= n && drawn.size(1) == channels &&
               drawn.size(2) == spatial,
-          Code::shape, w.op, ": random samples must be [", n, ", ", channels, ", ", spatial,
-          "], got ", drawn);
+          Code::shape, w.op, ": Expect _random_samples to be random samples of shape [", n, ", ",
+          channels, ", ", spatial, "], got ", drawn);
     drawn = narrow(drawn, 0, 0, n);
   }
   Dims sizes{n, channels};
@@ -92,8 +92,8 @@ Two pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView outpu
     const Tensor values = reshape(
         gather(flat_planes(detach(c[0])), 2, reshape(rows, Dims{n, channels, count * each})),
         rows.sizes());
-    at = n == 0 ? flambeau::empty(Dims{n, channels, count}, Dtype::i64, x.device())
-                : squeeze(gather(rows, 3, argmax(values, int64_t{3}, true)), Dims{3});
+    at = n * count == 0 ? flambeau::empty(Dims{n, channels, count}, Dtype::i64, x.device())
+                        : squeeze(gather(rows, 3, argmax(values, int64_t{3}, true)), Dims{3});
   }
   return {reshape(gather(flat_planes(c[0]), 2, at), sizes), reshape(at, sizes)};
 }

@@ -79,6 +79,7 @@ Two adaptive(const Windows& w, const Tensor& x, DimsView output_size) {
   const Dims output = w.each("output_size", output_size, {}, 0);
   if (!w.is_batched(x)) return without_batch(adaptive(w, unsqueeze(x, 0), output));
   w.check_floating(x);
+  w.check_filled(x);
   Dims sizes{x.size(0), x.size(1)};
   for (int64_t n : output) sizes.push_back(n);
   return pool_images(x, sizes, {w.op, std::nullopt});

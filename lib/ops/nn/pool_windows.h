@@ -14,10 +14,12 @@ struct Windows {
   Dims each(const char* what, DimsView v, DimsView fallback, int64_t least) const {
     if (v.empty()) v = fallback;
     check(v.size() == 1 || v.size() == spatial, Code::invalid_argument, op, ": ", what,
-          " must be one number or ", spatial, ", got ", ShapeText{v});
+          " must either be one number or ", spatial, ", got ", ShapeText{v});
     Dims out(spatial, v[0]);
     if (v.size() == spatial) out = Dims(v);
     for (int64_t n : out) {
+      check(n != 0 || least != 1, Code::invalid_argument, op, ": ", what,
+            " should not be zero, got ", ShapeText{out});
       check(n >= least, Code::invalid_argument, op, ": ", what, " should not be less than ", least,
             ", got ", ShapeText{out});
       check_extent(op, what, n);
@@ -54,8 +56,8 @@ struct Windows {
   void check_filled(const Tensor& x) const {
     for (int64_t d = is_batched(x) ? 1 : 0; d < x.dim(); ++d) {
       check(x.size(d) > 0, Code::shape, op,
-            ": Expected input to have non-zero size for non-batch dimensions, but got ",
-            ShapeText{x.sizes()});
+            ": Expected input to have non-zero size for non-batch dimensions of a ", spatial + 1,
+            "D or ", spatial + 2, "D (batch mode) tensor, but got ", ShapeText{x.sizes()});
     }
   }
 

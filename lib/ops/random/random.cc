@@ -32,6 +32,19 @@ RandomState next_state(const char* op, Generator* given, Device device) {
   return {s.seed, s.offset};
 }
 
+double greatest(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16:
+      return 65504;
+    case Dtype::bf16:
+      return 0x1.FEp127;
+    case Dtype::f32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
 void check_floating(const char* op, Dtype dtype) {
   check(is_floating(dtype), Code::dtype, "\"", op, "\" not implemented for '", name_of(dtype), "'");
 }
@@ -183,6 +196,11 @@ Tensor randn_like(const Tensor& x, Dtype dtype, Device device, bool requires_gra
 
 Tensor uniform_(const Tensor& x, double from, double to, Generator* g) {
   check_floating(op::uniform_, x.dtype());
+  const double most = greatest(x.dtype());
+  for (const auto& [name, bound] : {std::pair("from", from), std::pair("to", to)}) {
+    check(std::abs(bound) <= most, Code::invalid_argument, "uniform_: ", name,
+          " is out of bounds for ", name_of(x.dtype()), ": ", bound);
+  }
   check(from <= to, Code::invalid_argument,
         "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   return fill_random(kUniformOp, kUniform, x, g, {from, to});

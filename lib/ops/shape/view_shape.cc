@@ -112,8 +112,9 @@ Tensor movedim(const Tensor& x, DimsView source, DimsView destination) {
     const size_t from = size_t(wrap_dim(source[i], x.dim())),
                  to = size_t(wrap_dim(destination[i], x.dim()));
     if (n == 0) return x;
-    check(!moved[from] && order[to] == -1, Code::shape, "movedim: repeated dim in `source` (",
-          ShapeText{source}, ") or `destination` (", ShapeText{destination}, ")");
+    check(!moved[from], Code::shape, "movedim: repeated dim in `source` (", ShapeText{source}, ")");
+    check(order[to] == -1, Code::shape, "movedim: repeated dim in `destination` (",
+          ShapeText{destination}, ")");
     moved[from] = true;
     order[to] = int64_t(from);
   }

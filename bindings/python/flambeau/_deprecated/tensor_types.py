@@ -2,6 +2,7 @@
 `Tensor.type`."""
 
 from .._factory import legacy_tensor
+from .._gen import api
 from .._tensor import Tensor
 from .._types import NAMES
 from .._types import dtype as dtype_type
@@ -53,6 +54,8 @@ def dtype_of(wanted, tensor):
         return None, wanted
     if isinstance(wanted, _TensorType):
         return wanted.device, wanted.dtype
+    if wanted is Tensor:
+        return "cpu", api.get_default_dtype()
     parts = wanted.split(".") if isinstance(wanted, str) else [""]
     if parts[-1] not in DTYPE_NAMES:
         raise ValueError(f"invalid type: {wanted!r}")

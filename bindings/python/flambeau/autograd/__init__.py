@@ -21,6 +21,7 @@ __all__ = (
 _LAZY = {
     "function": "Function FunctionCtx once_differentiable",
     "gradcheck": "gradcheck gradgradcheck",  # the functions, as in torch, not the module
+    "profiler": "kineto_available",
     "variable": "Variable",
 }
 __getattr__ = _loader(
