@@ -15,7 +15,7 @@ PACKAGE = Path("bindings/python/flambeau")
 # between the first and the last see each other as long as there is no circle.
 LAYERS = [
     "_errors _library _on_demand _deprecated.__init__ version",
-    "_types _refused",
+    "_types _refused _signed",
     "_call _callbacks _default_device _gen _memory_format _printing",
     "_tensor",
     "_factory",

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 
+from .._signed import kind, parameters
 from ._schedule import LRScheduler, rate, saved_function
 
 
@@ -85,14 +86,27 @@ class _Form(LRScheduler):
         return [getattr(self, name) for name in self._takes]
 
 
-class StepLR(_Form):
+def _form(form):
+    """Makes a schedule of a function with the signature of its constructor, which returns its
+    `locals()`: what stands between the optimizer and `last_epoch` are the formula's values."""
+
+    def make(signature):
+        takes = parameters(signature)[1:-1]
+        return kind(signature.__name__, _Form, signature, _begin, _form=form, _takes=takes)
+
+    return make
+
+
+def _begin(above, self, given):
+    optimizer, last_epoch = given.pop("optimizer"), given.pop("last_epoch")
+    vars(self).update(given)
+    above(optimizer, last_epoch)
+
+
+@_form("step")
+def StepLR(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
     """Multiplies by `gamma` every `step_size` epochs."""
-
-    _form, _takes = "step", ("step_size", "gamma")
-
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer, last_epoch)
+    return locals()
 
 
 class MultiStepLR(_Form):
@@ -108,55 +122,36 @@ class MultiStepLR(_Form):
         return self.gamma, *self.milestones.elements()
 
 
-class ConstantLR(_Form):
+@_form("constant")
+def ConstantLR(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
     """Scaled by `factor` until epoch `total_iters`."""
-
-    _form, _takes = "constant", ("factor", "total_iters")
-
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
-        if factor > 1.0 or factor < 0:
-            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-        self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer, last_epoch)
+    if factor > 1.0 or factor < 0:
+        raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+    return locals()
 
 
-class LinearLR(_Form):
+@_form("linear")
+def LinearLR(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
     """From `start_factor` to `end_factor` of the initial rate over `total_iters` epochs."""
-
-    _form, _takes = "linear", ("start_factor", "end_factor", "total_iters")
-
-    def __init__(
-        self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1
-    ):
-        if start_factor > 1.0 or start_factor <= 0:
-            raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal "
-                "to 1."
-            )
-        if end_factor > 1.0 or end_factor < 0:
-            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
-        super().__init__(optimizer, last_epoch)
+    if start_factor > 1.0 or start_factor <= 0:
+        raise ValueError(
+            "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+        )
+    if end_factor > 1.0 or end_factor < 0:
+        raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+    return locals()
 
 
-class ExponentialLR(_Form):
+@_form("exponential")
+def ExponentialLR(self, optimizer, gamma, last_epoch=-1):
     """Multiplies by `gamma` every epoch."""
-
-    _form, _takes = "exponential", ("gamma",)
-
-    def __init__(self, optimizer, gamma, last_epoch=-1):
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
+    return locals()
 
 
-class PolynomialLR(_Form):
+@_form("polynomial")
+def PolynomialLR(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
     """Falls to 0 in `total_iters` epochs by a power of what is left of them."""
-
-    _form, _takes = "polynomial", ("total_iters", "power")
-
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
-        self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer, last_epoch)
+    return locals()
 
 
 class CosineAnnealingLR(_Form):

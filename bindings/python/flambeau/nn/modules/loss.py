@@ -6,10 +6,10 @@
 from math import prod
 
 from ..._deprecated import reduction_of
+from ..._signed import kind, parameters
 from .. import functional as F
 from .linear import Linear
 from .module import Module
-from .simple import constructor, parameters
 
 _REDUCTION = "size_average", "reduce", "reduction"
 
@@ -45,29 +45,22 @@ def loss(function):
     functional form named here."""
 
     def make(signature):
-        name, names = signature.__name__, parameters(signature)
+        names = parameters(signature)
+        options = tuple(n for n in names if n not in _REDUCTION)
         base = _WeightedLoss if "weight" in names else _Loss
-
-        def begin(self, given):
-            above = {n: given.pop(n) for n in ("weight", *_REDUCTION) if n in given}
-            super(made, self).__init__(**above)
-            for option, value in given.items():
-                if option == "pos_weight":
-                    self.register_buffer(option, value)
-                else:
-                    setattr(self, option, value)
-
-        members = {
-            "__init__": constructor(name, signature, begin),
-            "_function": function,
-            "_options": tuple(n for n in names if n not in _REDUCTION),
-            "__module__": signature.__module__,
-            "__doc__": signature.__doc__,
-        }
-        made = type(name, (base,), members)
-        return made
+        members = {"_function": function, "_options": options}
+        return kind(signature.__name__, base, signature, _begin, **members)
 
     return make
+
+
+def _begin(above, self, given):
+    above(**{n: given.pop(n) for n in ("weight", *_REDUCTION) if n in given})
+    for option, value in given.items():
+        if option == "pos_weight":
+            self.register_buffer(option, value)
+        else:
+            setattr(self, option, value)
 
 
 @loss("mse_loss")

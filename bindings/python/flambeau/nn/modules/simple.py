@@ -1,37 +1,12 @@
 """Modules without weights: one row per class says which function it calls and which options it
 holds.
 
-A row is (class name, functional name, signature, what prints). The signature is a function that
-returns its `locals()`: Python itself checks a call by it, and `inspect` shows it. Options become
-attributes and keyword arguments of the function."""
+A row is (class name, functional name, signature, what prints). Options become attributes, and
+keyword arguments of the function."""
 
-from types import FunctionType
-
+from ..._signed import kind, parameters
 from .. import functional as F
 from .module import Module
-
-
-def parameters(signature):
-    """The names that a signature takes after `self`."""
-    code = signature.__code__
-    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-
-
-def constructor(name, signature, begin):
-    """`__init__` of the class of this name: `begin` gets the instance and what `signature` returns
-    for the call's arguments."""
-    code, defaults = signature.__code__, signature.__defaults__
-    own = FunctionType(code, signature.__globals__, "__init__", defaults)
-    own.__kwdefaults__ = signature.__kwdefaults__
-    own.__qualname__ = f"{name}.__init__"  # several classes may share a signature
-
-    def __init__(self, *args, **kwargs):
-        given = own(self, *args, **kwargs)
-        del given["self"]
-        begin(self, given)
-
-    __init__.__qualname__, __init__.__wrapped__ = own.__qualname__, own
-    return __init__
 
 
 def stored(*names):
@@ -42,8 +17,8 @@ def stored(*names):
 def make(name, function, signature, shown=None, trained=False, module=__name__):
     names = parameters(signature)
 
-    def begin(self, given):
-        super(made, self).__init__()
+    def begin(above, self, given):
+        above()
         for option, value in given.items():
             setattr(self, option, value)
 
@@ -61,14 +36,12 @@ def make(name, function, signature, shown=None, trained=False, module=__name__):
         return stored(*told)(self)
 
     members = {
-        "__init__": constructor(name, signature, begin),
         "forward": forward if names or trained else plain,
         "extra_repr": shown or extra_repr,
         "__module__": module,
         "__doc__": f"`torch.nn.functional.{function}` as a module.",
     }
-    made = type(name, (Module,), members)
-    return made
+    return kind(name, Module, signature, begin, **members)
 
 
 def _dropout(self, p=0.5, inplace=False):
