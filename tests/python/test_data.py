@@ -446,3 +446,18 @@ def test_stacked_datasets_are_asked_for_batches(torch):
         StackDataset(letters, x=letters)
     with pytest.raises(AssertionError, match="only supports IterableDataset"):
         list(ChainDataset([letters]))
+
+
+def test_workers_of_every_kind_of_data_set_begin_with_the_programs_function(torch, data):
+    begun = []
+    tensors = data.TensorDataset(torch.arange(4))
+    for dataset in (tensors, data.Subset(tensors, range(4)), list(range(4))):
+        begun.clear()
+        assert len(list(data.DataLoader(dataset, num_workers=2, worker_init_fn=begun.append))) == 4
+        assert begun and set(begun) <= {0, 1}
+
+    def fails(number):
+        raise RuntimeError("no worker")
+
+    with pytest.raises(RuntimeError, match="no worker"):
+        list(data.DataLoader(tensors, num_workers=1, worker_init_fn=fails))

@@ -6,8 +6,10 @@ import io
 import os
 import pickle
 import subprocess
+import sys
 import zipfile
 
+import numpy as np
 import pytest
 
 TORCH = os.environ.get("FLAMBEAU_TEST_TORCH", "")  # a Python that has PyTorch
@@ -207,3 +209,38 @@ def test_with_pytorch(torch, tmp_path):
     subprocess.run([TORCH, "-c", code], cwd=tmp_path, check=True)
     theirs = torch.load(tmp_path / "theirs.pt")
     assert theirs["h"].dtype is torch.float16 and list(theirs["n"]) == ["weight", "bias"]
+
+
+@pytest.mark.parametrize("name", ["uint8", "bool", "int16", "float16", "int32", "float64"])
+def test_files_of_the_other_byte_order(torch, name):
+    values = torch.tensor([[0, 1, 1], [1, 0, 1]]).to(getattr(torch, name))
+    saved, z = io.BytesIO(), torch.serialization
+    torch.save(values, saved)
+
+    def rewritten(says):
+        made = io.BytesIO()
+        with zipfile.ZipFile(saved) as old, zipfile.ZipFile(made, "w") as new:
+            for entry in old.namelist():
+                data = old.read(entry)
+                if "/data/" in entry:
+                    data = np.frombuffer(data, f"u{values.itemsize}").byteswap().tobytes()
+                if not entry.endswith("/byteorder"):
+                    new.writestr(entry, data)
+                elif says:
+                    new.writestr(entry, says)
+        return io.BytesIO(made.getvalue())
+
+    other = "big" if sys.byteorder == "little" else "little"
+    assert torch.equal(torch.load(rewritten(other)), values)
+    same = torch.load(rewritten(None))
+    assert torch.equal(same, values) == (values.itemsize == 1)
+    assert z.get_default_load_endianness() is None
+    try:
+        z.set_default_load_endianness(z.LoadEndianness(other))
+        assert z.get_default_load_endianness() is z.LoadEndianness(other)
+        assert torch.equal(torch.load(rewritten(None)), values)
+        assert torch.equal(torch.load(io.BytesIO(saved.getvalue())), values)
+    finally:
+        z.set_default_load_endianness(None)
+    with pytest.raises(TypeError):
+        z.set_default_load_endianness(other)

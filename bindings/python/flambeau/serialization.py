@@ -6,6 +6,7 @@ globals unless `weights_only=False` says that the file is trusted. A file appear
 only when it is complete."""
 
 import contextlib
+import enum
 import io
 import os
 import pickle
@@ -286,11 +287,44 @@ def safe_globals(safe_globals):
         _safe_globals.update(before)
 
 
+class LoadEndianness(enum.Enum):
+    """The byte order of files that do not say theirs."""
+
+    NATIVE, LITTLE, BIG = "native", "little", "big"
+
+
+_order = LoadEndianness.NATIVE
+
+
+def set_default_load_endianness(endianness):
+    """How files are read that do not say their byte order; None for this machine's."""
+    global _order
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    _order = endianness or LoadEndianness.NATIVE
+
+
+def get_default_load_endianness():
+    """What `set_default_load_endianness` set; None for this machine's order."""
+    return None if _order is LoadEndianness.NATIVE else _order
+
+
+def _turned(data, size):
+    """Elements of so many bytes in the other order."""
+    found = bytearray(len(data))
+    for i in range(size):
+        found[i::size] = data[size - 1 - i :: size]
+    return bytes(found)
+
+
 class _Unpickler(pickle.Unpickler):
     def __init__(self, file, archive, folder, place, trusted):
         super().__init__(file, encoding="utf-8")
         self.archive, self.folder, self.place, self.trusted = archive, folder, place, trusted
         self.known, self.storages = _allowed(), {}
+        order = f"{folder}/byteorder"
+        said = archive.read(order).decode().strip() if order in archive.namelist() else _order.value
+        self.turned = said not in (sys.byteorder, "native")
 
     def find_class(self, module, name):
         found = self.known.get((module, name)) or _safe_globals.get((module, name))
@@ -314,7 +348,10 @@ class _Unpickler(pickle.Unpickler):
         if key not in self.storages:
             data = self.archive.read(f"{self.folder}/data/{key}")
             unit = getattr(storage_type, "dtype", NAMES["uint8"])
-            made = from_bytes(data[: count * unit.itemsize], (count,), unit, "cpu")
+            data = data[: count * unit.itemsize]
+            if self.turned:
+                data = _turned(data, unit.itemsize)
+            made = from_bytes(data, (count,), unit, "cpu")
             self.storages[key] = self.place(TypedStorage(made), location)
         return self.storages[key]
 
@@ -407,11 +444,6 @@ def load(
                 "the zip archive holds no data.pkl: it was not written by torch.save"
             )
         folder = entry[: -len("/data.pkl")]
-        order = f"{folder}/byteorder"
-        if order in archive.namelist() and archive.read(order).decode().strip() != sys.byteorder:
-            raise RuntimeError(
-                "the file was written on a machine of the other byte order, which is not supported"
-            )
         with archive.open(entry) as data:
             return _Unpickler(
                 data, archive, folder, _placement(map_location), not weights_only

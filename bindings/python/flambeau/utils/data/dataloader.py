@@ -319,6 +319,7 @@ class DataLoader:
         """The library can make the batches without Python."""
         return (
             type(self.dataset) is TensorDataset
+            and not (self.num_workers and self.worker_init_fn)
             and self._default
             and self._auto
             and all(t.device.type == "cpu" for t in self.dataset.tensors)
