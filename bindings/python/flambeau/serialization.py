@@ -434,7 +434,7 @@ def load(
         if not f.read(1):
             raise EOFError("Ran out of input: the file is empty")
         raise RuntimeError(
-            "the file is no zip archive; files written by torch before 1.6 are not supported: load "
+            "the file is no zip archive; a file of torch's before 1.6 is unsupported: load "
             "and save it again with a newer torch"
         )
     with zipfile.ZipFile(f) as archive:

@@ -4,6 +4,7 @@ import functools
 import threading
 import weakref
 
+from .. import _refused
 from .._call import _fast, _text, ffi
 from .._callbacks import borrowed, given_away, guarded, is_kept, table, value_of
 from .._gen import api
@@ -15,9 +16,13 @@ from ._saved import (
     saved_tensors_hooks,
 )
 
+_WHY = "a pass begins and ends at tensors; give backward() and grad() those"
+globals().update(
+    _refused.names("torch.autograd.graph", "GradientEdge get_gradient_edge increment_version", _WHY)
+)
 __all__ = (
-    "Node RemovableHandle allow_mutation_on_saved_tensors disable_saved_tensors_hooks "
-    "register_multi_grad_hook save_on_cpu saved_tensors_hooks"
+    "GradientEdge Node RemovableHandle allow_mutation_on_saved_tensors disable_saved_tensors_hooks "
+    "get_gradient_edge increment_version register_multi_grad_hook save_on_cpu saved_tensors_hooks"
 ).split()
 
 

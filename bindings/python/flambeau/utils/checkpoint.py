@@ -7,6 +7,7 @@ import contextlib
 import functools
 import warnings
 
+from .. import _refused
 from .._callbacks import borrowed, guarded, table, value_of
 from .._errors import CheckpointError
 from .._gen import api
@@ -53,12 +54,11 @@ def set_checkpoint_debug_enabled(enabled):
     return _during({})
 
 
-def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
-    """Unsupported: operations cannot be intercepted one by one."""
-    raise NotImplementedError(
-        "selective activation checkpointing is not supported; checkpoint smaller parts of the "
-        "model instead"
-    )
+create_selective_checkpoint_contexts = _refused.function(
+    "torch.utils.checkpoint",
+    "create_selective_checkpoint_contexts",
+    "operations cannot be intercepted one by one; checkpoint smaller parts of the model instead",
+)
 
 
 # ---- the function that runs again ----------------------------------------------------------------
