@@ -1,15 +1,16 @@
 """The ABI that programs were compiled against, and today's: no function, type, field or number of
-the last release may be gone or changed. Both are read from a library that holds the headers'
+the last release may be gone or changed. Both are read from libraries that hold the headers'
 functions with empty bodies and debug information, which a release lacks; that the library itself
 exports exactly the headers' functions is test_exports.py's.
 
-    abi.py            compares with tests/golden/libflambeau.abi; status 1 where it is broken
-    abi.py --store    stores today's, and the C tests with their headers (test_abi.py), when a
-                      release is made
+    abi.py            compares with the release in tests/golden; status 1 where it is broken
+    abi.py --store    stores today's headers, the C tests (test_abi.py) and the empty bodies, when
+                      a release is made
 """
 
 from __future__ import annotations
 
+import io
 import pathlib
 import subprocess
 import sys
@@ -19,8 +20,7 @@ import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
-STORED = ROOT / "tests" / "golden" / "libflambeau.abi"
-PROGRAMS = ROOT / "tests" / "golden" / "programs.tar.xz"
+RELEASE = ROOT / "tests" / "golden" / "release.tar.xz"
 # Structs that begin with their size may grow, as `grown` allows.
 MAY_GROW = "[suppress_type]\n  type_kind = struct\n  has_data_member_inserted_at = end\n"
 sys.path.insert(0, str(ROOT / "bindings" / "generate"))
@@ -45,43 +45,45 @@ def declarations(api) -> list[str]:
     return functions + [f"void {name}(void) {{}}" for name in named]
 
 
-def hollow(api, include: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
-    """A library with every function of the headers and nothing in them."""
-    source, library = folder / "hollow.c", folder / "libflambeau.so.0"
-    lines = ["#include <flambeau/flambeau.h>", *declarations(api)]
-    source.write_text("\n".join(lines) + "\n")
+def hollow_source(api) -> str:
+    return "\n".join(["#include <flambeau/flambeau.h>", *declarations(api)]) + "\n"
+
+
+def hollow(source: pathlib.Path, include: pathlib.Path) -> pathlib.Path:
+    """A library beside the source, with every function of the headers and nothing in them."""
+    library = source.parent / "libflambeau.so.0"
     options = ["-std=c99", "-g", "-w", "-shared", "-fPIC", f"-Wl,-soname,{library.name}"]
-    # From its folder, whose name would else be stored.
-    command = ["cc", *options, f"-I{include}", "-o", library, source.name]
-    subprocess.run(command, cwd=folder, check=True)
+    subprocess.run(["cc", *options, f"-I{include}", "-o", library, source], check=True)
     return library
 
 
-def store(stored: pathlib.Path = STORED, include: pathlib.Path = INCLUDE) -> None:
-    quiet = ["--no-corpus-path", "--no-comp-dir-path", "--no-show-locs"]
-    with tempfile.TemporaryDirectory() as folder:
-        library = hollow(read(include), include, pathlib.Path(folder))
-        subprocess.run(["abidw", *quiet, "--out-file", stored, library], check=True)
-
-
-def store_programs() -> None:
+def store(release: pathlib.Path = RELEASE, include: pathlib.Path = INCLUDE) -> None:
     tests = ROOT / "tests" / "capi"
-    files = [*INCLUDE.glob("flambeau/*.h"), *tests.glob("*_test.c"), *tests.glob("*.h")]
-    with tarfile.open(PROGRAMS, "w:xz") as archive:
-        for path in sorted(files):
-            entry = tarfile.TarInfo(str(path.relative_to(ROOT)))
-            entry.size = path.stat().st_size  # and no times and owners
-            with path.open("rb") as content:
-                archive.addfile(entry, content)
+    files = {f"include/flambeau/{h.name}": h.read_bytes() for h in include.glob("flambeau/*.h")}
+    for path in [*tests.glob("*_test.c"), *tests.glob("*.h")]:
+        files[str(path.relative_to(ROOT))] = path.read_bytes()
+    files["hollow.c"] = hollow_source(read(include)).encode()
+    with tarfile.open(release, "w:xz") as archive:
+        for name in sorted(files):
+            entry = tarfile.TarInfo(name)  # without times and owners
+            entry.size = len(files[name])
+            archive.addfile(entry, io.BytesIO(files[name]))
 
 
-def grown(api, stored: pathlib.Path):
-    """What is wrong with fields behind those of the stored structs. An older library takes them
+def fields(library: pathlib.Path) -> dict[str, set]:
+    """The fields of each struct."""
+    described = library.with_suffix(".abi")
+    subprocess.run(["abidw", "--out-file", described, library], check=True)
+    return {
+        c.get("name"): {v.get("name") for v in c.iterfind("data-member/var-decl")}
+        for c in ElementTree.parse(described).iter("class-decl")
+    }
+
+
+def grown(api, known: dict[str, set]):
+    """What is wrong with fields behind those of the released structs. An older library takes them
     where all their bytes are zero, which then has to be what leaves everything as it was."""
     zeros = {v["name"] for e in api.enums for v in e["values"] if v["value"] == 0} | {"0", "NULL"}
-    known = {}
-    for c in ElementTree.parse(stored).iter("class-decl"):
-        known[c.get("name")] = {v.get("name") for v in c.iterfind("data-member/var-decl")}
     for s in (s for s in api.structs if s["name"] in known):
         params = {p.name: p for p in s["params"]}
         offsets, end = s["layout"]["offsets"], 0
@@ -95,21 +97,25 @@ def grown(api, stored: pathlib.Path):
             end = offsets[f["name"]] + s["layout"]["sizes"][f["name"]]
 
 
-def compare(include: pathlib.Path = INCLUDE, stored: pathlib.Path = STORED) -> int:
+def compare(include: pathlib.Path = INCLUDE, release: pathlib.Path = RELEASE) -> int:
     api = read(include)
-    faults = list(grown(api, stored))
-    print(*faults, sep="\n", end="\n" * bool(faults))
     with tempfile.TemporaryDirectory() as folder:
-        library = hollow(api, include, pathlib.Path(folder))
-        suppressions = pathlib.Path(folder) / "may_grow.suppr"
-        suppressions.write_text(MAY_GROW)
-        command = ["abidiff", "--no-added-syms", "--suppressions", suppressions, stored, library]
+        then, now = pathlib.Path(folder, "then"), pathlib.Path(folder, "now")
+        with tarfile.open(release) as archive:
+            archive.extractall(then)
+        released = hollow(then / "hollow.c", then / "include")
+        faults = list(grown(api, fields(released)))
+        print(*faults, sep="\n", end="\n" * bool(faults))
+        now.mkdir()
+        (now / "hollow.c").write_text(hollow_source(api))
+        (now / "may_grow.suppr").write_text(MAY_GROW)
+        options = ["--no-added-syms", "--suppressions", now / "may_grow.suppr"]
+        command = ["abidiff", *options, released, hollow(now / "hollow.c", include)]
         return subprocess.run(command).returncode or len(faults)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--store"]:
         store()
-        store_programs()
     else:
         sys.exit(compare())

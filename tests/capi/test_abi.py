@@ -19,16 +19,14 @@ LIBRARY = os.environ.get("FLAMBEAU_LIBRARY", str(abi.ROOT / "build" / "libflambe
 
 
 def stored_programs():
-    if not abi.PROGRAMS.exists():
-        return []
-    with tarfile.open(abi.PROGRAMS) as archive:
+    with tarfile.open(abi.RELEASE) as archive:
         return sorted(n for n in archive.getnames() if n.endswith("_test.c"))
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
-    with tarfile.open(abi.PROGRAMS) as archive:
+    with tarfile.open(abi.RELEASE) as archive:
         archive.extractall(folder)
     return folder
 
@@ -69,7 +67,7 @@ BREAKS = {
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    path = tmp_path_factory.mktemp("abi") / "today.abi"
+    path = tmp_path_factory.mktemp("abi") / "today.tar.xz"
     abi.store(path)
     return path
 

@@ -133,7 +133,7 @@ class Samples:
             return
         if isinstance(result, torch.Tensor):
             out = torch.zeros_like(result)
-        elif all(isinstance(r, torch.Tensor) for r in result):
+        elif isinstance(result, (tuple, list)) and all(isinstance(r, torch.Tensor) for r in result):
             out = tuple(torch.zeros_like(r) for r in result)
         else:
             return
