@@ -106,3 +106,33 @@ def test_gradient_through_indexing(torch, device):
     (x[1:3] * 2).sum().backward()
     x[[0, 0, 3]].sum().backward()
     assert x.grad.tolist() == [2, 2, 2, 1]
+
+
+def test_parts_written_over_what_they_are_parts_of(torch, device):
+    whole = np.arange(9.0).reshape(3, 3)
+    for target, part in (
+        (slice(None), (1,)),
+        (0, (0, 1)),
+        (0, (0, slice(1, 2))),
+        ((slice(None), 1), (1, 1)),
+        (slice(None), (slice(None), slice(1, 2))),
+        (slice(1, None), (0,)),
+    ):
+        expected = whole.copy()
+        expected[target] = whole[part].copy()
+        x = torch.tensor(whole, device=device)
+        x[target] = x[part]
+        assert x.tolist() == expected.tolist()
+        leaf = torch.tensor(whole, device=device, requires_grad=True)
+        y = leaf * 1
+        y[target] = y[part]
+        y.sum().backward()
+        counts = np.zeros((3, 3))
+        places = np.arange(9).reshape(3, 3)
+        now = places.copy()
+        now[target] = places[part].copy()
+        np.add.at(counts.reshape(-1), now.reshape(-1), 1)
+        assert leaf.grad.tolist() == counts.tolist()
+    x = torch.tensor(whole, device=device)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x[1:] = x[:2]

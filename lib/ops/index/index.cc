@@ -196,7 +196,10 @@ Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView 
     if (accumulate) {
       add_(s.view, source);
     } else {
-      copy_(s.view, source);
+      // A part is spread first, so that it may be written over what it is a part of.
+      const bool part = source.storage() == s.view.storage() && source.numel() < s.view.numel() &&
+                        broadcasts_to(source.sizes(), s.view.sizes());
+      copy_(s.view, part ? expand(source, s.view.sizes()) : source);
     }
     return x;
   }
