@@ -219,7 +219,7 @@ typedef struct flam_histogramdd_between_options {
  * - `bins`: edges along each of the D dimensions: 1-d, at least 2, rising; dtype of `input`. The
  *   last interval is closed.
  * - `out_hist`: [edges - 1] for each dimension, dtype of `input`.
- * - `out_bin_edges`: copies of `bins`.
+ * - `out_bin_edges`: `bins`, in the same memory.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE`.
  */

@@ -215,5 +215,6 @@ op(
         ((x(3, 2), x(3, dtype="int64"), *EDGES), {}, "input and weight should have the same dtype"),
         ((x(3, 2), x(3), x(4), x(2, dtype="int64")), {}, "input and bins should have the same"),
     ],
+    view=None,  # the edges are the given ones
     **HISTOGRAM,
 )

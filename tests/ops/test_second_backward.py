@@ -31,7 +31,7 @@ STRICTER = {
     name: "made of operations that save a factor or an index; one of its own in PyTorch"
     for name in (
         *("affine_grid", "as_strided_scatter", "col2im", "cumulative_trapezoid", "deg2rad", "frac"),
-        *("im2col", "rad2deg", "scaled_dot_product_attention", "trapezoid"),
+        *("gradient", "im2col", "rad2deg", "scaled_dot_product_attention", "trapezoid"),
     )
 }
 

@@ -108,8 +108,21 @@ differs(
     "not there: no program has been seen to use it",
 )
 
+differs(
+    "unravel_index",
+    "error type",
+    "integer dtype",
+    "another dtype is a DtypeError wherever an operation has no form for it",
+)
+
 # ---- flambeau accepts more -----------------------------------------------------------------------
 
+differs(
+    "histogramdd",
+    "only PyTorch raises",
+    "size of bins must be equal to the innermost dimension",
+    "a list of one number stands for every dimension, as in C and as the number alone",
+)
 differs(
     "*",
     "only PyTorch raises",
@@ -753,8 +766,8 @@ differs(
     "PyTorch saves the operand for its shape alone",
 )
 differs(
-    "affine_grid as_strided_scatter col2im cumulative_trapezoid deg2rad frac im2col rad2deg "
-    "scaled_dot_product_attention trapezoid",
+    "affine_grid as_strided_scatter col2im cumulative_trapezoid deg2rad frac gradient im2col "
+    "rad2deg scaled_dot_product_attention trapezoid",
     "second backward",
     "is refused",
     "made of operations that save a factor or an index; one of its own in PyTorch",

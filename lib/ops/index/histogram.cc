@@ -56,7 +56,8 @@ Tensor even_edges(const Tensor& x, int64_t bins, std::span<const double> range) 
 // Which box of the grid, in C order, each of the points is in, [n, D], and whether in any.
 std::pair<Tensor, Tensor> boxes(const Tensor& points, std::span<const Tensor> edges) {
   Tensor place = zeros(Dims{points.size(0)}, Dtype::i64, points.device());
-  Tensor inside = ones(Dims{points.size(0)}, Dtype::boolean, points.device());
+  Tensor inside = full(Dims{points.size(0)}, num(int64_t{!edges.empty()}), Dtype::boolean,
+                       points.device());  // without coordinates a point is in none
   for (size_t d = 0; d < edges.size(); ++d) {
     const Tensor at = contiguous(select(points, 1, int64_t(d)));
     const Tensor& e = edges[d];
@@ -103,7 +104,9 @@ Tensor points_of(const Op& op, const Tensor& input, const Tensor& weight) {
   const DimsView samples = input.sizes().first(size_t(input.dim() - 1));
   check_samples(op, input, samples, weight);
   const Call c{op, {input, weight}};
-  return reshape(detach(input), Dims{numel_of(samples), input.size(input.dim() - 1)});
+  const int64_t coordinates = input.size(input.dim() - 1);
+  check_count(op, "the last dimension of input", coordinates, kMostDims);  // each is one of hist
+  return reshape(detach(input), Dims{numel_of(samples), coordinates});
 }
 
 }  // namespace
@@ -159,7 +162,7 @@ std::tuple<Tensor, std::vector<Tensor>> histogramdd_between(const Tensor& input,
   for (const Tensor& e : bins) {
     check_edges(input, e);
     const Call same_device{op::histogramdd_between, {input, e}};
-    edges.push_back(clone(detach(e)));
+    edges.push_back(detach(e));
   }
   Tensor found = counted(points, edges, weight, density);
   return {std::move(found), std::move(edges)};
