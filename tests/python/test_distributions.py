@@ -183,3 +183,15 @@ def test_triangles_as_rows_and_back(torch, n, diagonal):
     row = tril_matrix_to_vec(whole, diagonal)
     if row.shape[-1] or n == -diagonal:
         assert torch.equal(vec_to_tril_matrix(row, diagonal), whole.tril(diagonal))
+
+
+def test_one_hot_values_beside_impossible_ones(torch):
+    logits = torch.tensor([-math.inf, 0.0], requires_grad=True)
+    law = torch.distributions.OneHotCategorical(logits=logits)
+    values = torch.eye(2)
+    assert law.log_prob(values).tolist() == [-math.inf, 0]
+    law.log_prob(values[1]).backward()
+    assert logits.grad.isfinite().all()
+    spread = torch.distributions.OneHotCategorical(torch.ones(3, 1, 2))
+    assert spread.log_prob(values).shape == (3, 2)
+    assert torch.allclose(spread.log_prob(values), torch.tensor(0.5).log())

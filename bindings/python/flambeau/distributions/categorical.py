@@ -107,7 +107,10 @@ class OneHotCategorical(_Classes):
 
     def log_prob(self, value):
         self._checked(value)
-        return (value * self.logits).sum(-1)
+        at = value.argmax(-1, keepdim=True)  # not a product: 0 times -inf is no number
+        shape = torch.broadcast_shapes(self._batch_shape, at.shape[:-1])
+        rows = self.logits.expand(*shape, self._num_events)
+        return rows.gather(-1, at.expand(*shape, 1)).squeeze(-1)
 
     def enumerate_support(self, expand=True):
         n = self._num_events
