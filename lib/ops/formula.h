@@ -112,6 +112,31 @@ template <Name N, class F> Tensor from_result(Form op, const Kernel& k, const Te
   return c.track(std::move(y), std::move(gradient));
 }
 
+// A linear op made of others, forward(), and the way back: it saves nothing, and so serves any
+// number of passes.
+template <Name N, class F> struct Adjoint {
+  F back;
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const { return {back(dy)}; }
+};
+template <Name N, class Forward, class F>
+Tensor linear(const Op& op, const Tensor& x, Forward&& forward, F back) {
+  Call c{op, {x}};
+  Tensor y;
+  {
+    const GradMode off(false);
+    y = forward(c[0]);
+  }
+  return c.track(std::move(y), Adjoint<N, F>{back});
+}
+
+// k times x.
+template <Name N = "MulBackward0"> Tensor scaled(const Tensor& x, double k) {
+  return linear<N>(
+      op::mul, x, [k](const Tensor& t) { return mul(t, num(k)); },
+      [k](const Tensor& dy) { return scaled<N>(dy, k); });
+}
+
 // An op whose gradient is 0 everywhere it exists.
 template <Name N>
 Tensor step_function(Form op, const Kernel& k, const Tensor& x, MapParams params = {}) {

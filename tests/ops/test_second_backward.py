@@ -28,11 +28,8 @@ FREER = {
     )
 }
 STRICTER = {
-    name: "made of operations that save a factor or an index; one of its own in PyTorch"
-    for name in (
-        *("affine_grid", "as_strided_scatter", "col2im", "cumulative_trapezoid", "deg2rad", "frac"),
-        *("gradient", "im2col", "rad2deg", "scaled_dot_product_attention", "trapezoid"),
-    )
+    name: "made of operations that save a factor or an operand; one of its own in PyTorch"
+    for name in ("gradient", "scaled_dot_product_attention")
 }
 
 

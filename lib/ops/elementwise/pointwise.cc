@@ -216,8 +216,9 @@ Tensor round(T input, int64_t decimals, Into into) {
 }
 
 Tensor frac(T input, Into into) {
-  return from_input<"FracBackward0">(
-      op::frac.to(into), kFrac, input, [](T dy, T) { return dy; }, {}, Domain::any);
+  Call c{op::frac.to(into), {input}};
+  const auto back = [](T dy) { return dy; };
+  return c.track(c.map(kFrac, {c[0]}), Adjoint<"FracBackward0", decltype(back)>{back});
 }
 
 // ---- truth --------------------------------------------------------------------------------------

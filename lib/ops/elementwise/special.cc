@@ -121,12 +121,12 @@ Tensor sinc(T input, Into into) {
 Tensor deg2rad(T input, Into into) {
   Call c{op::deg2rad.to(into), {input}};
   float_operands(c);
-  return mul(c[0], num(kPi / 180));
+  return scaled<"Deg2RadBackward0">(c[0], kPi / 180);
 }
 Tensor rad2deg(T input, Into into) {
   Call c{op::rad2deg.to(into), {input}};
   float_operands(c);
-  return mul(c[0], num(180 / kPi));
+  return scaled<"Rad2DegBackward0">(c[0], 180 / kPi);
 }
 
 Tensor signbit(T input, Into) {

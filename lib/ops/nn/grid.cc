@@ -163,6 +163,23 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, int32_t mode, int32_t pa
   return reshape(corners.sum, result);
 }
 
+// The places of a grid without a transform, with a 1 behind each: [places, space + 1].
+static Tensor base_grid(DimsView spatial, bool align, Dtype dtype, Device device) {
+  const GradMode off(false);
+  const size_t space = spatial.size();
+  std::vector<Tensor> columns;
+  for (size_t k = space; k-- > 0;) {  // x, then y, then z
+    const int64_t n = spatial[k];
+    Tensor line = n <= 1 ? zeros(Dims{n}, dtype, device) : linspace(-1, 1, n, dtype, device);
+    if (!align) line = mul(line, num(double(n - 1) / double(std::max<int64_t>(n, 1))));
+    Dims shape(space, 1);
+    shape[k] = n;
+    columns.push_back(ravel(expand(reshape(line, shape), spatial)));
+  }
+  columns.push_back(ones(Dims{numel_of(spatial)}, dtype, device));
+  return stack(columns, 1);
+}
+
 Tensor affine_grid(const Tensor& theta, DimsView size, std::optional<flam_bool> align_corners) {
   const size_t space = size.size() - 2;
   check(size.size() == 4 || size.size() == 5, Code::shape,
@@ -175,25 +192,21 @@ Tensor affine_grid(const Tensor& theta, DimsView size, std::optional<flam_bool> 
         space, "x", space + 1, " for size ", ShapeText{size}, ". Got ", theta);
   check(is_floating(theta.dtype()), Code::dtype,
         "Expected theta to have floating point type, but got ", name_of(theta.dtype()));
-  const Call c{op::affine_grid, {theta}};
   const bool align = align_corners.value_or(0) != 0;
-  const DimsView spatial = size.subspan(2);
-  std::vector<Tensor> columns;
-  for (size_t k = space; k-- > 0;) {  // x, then y, then z
-    const int64_t n = spatial[k];
-    Tensor line = n <= 1 ? zeros(Dims{n}, theta.dtype(), theta.device())
-                         : linspace(-1, 1, n, theta.dtype(), theta.device());
-    if (!align) line = mul(line, num(double(n - 1) / double(std::max<int64_t>(n, 1))));
-    Dims shape(space, 1);
-    shape[k] = n;
-    columns.push_back(ravel(expand(reshape(line, shape), spatial)));
-  }
-  columns.push_back(ones(Dims{numel_of(spatial)}, theta.dtype(), theta.device()));
-  const Tensor base = stack(columns, 1);
+  const Dims spatial(size.subspan(2));
   Dims result{size[0]};
   for (int64_t n : spatial) result.push_back(n);
   result.push_back(int64_t(space));
-  return reshape(matmul(base, transpose(theta, 1, 2)), result);
+  const auto forward = [&](const Tensor& t) {
+    const Tensor base = base_grid(spatial, align, t.dtype(), t.device());
+    return reshape(matmul(base, transpose(t, 1, 2)), result);
+  };
+  const Dims flat{size[0], numel_of(spatial), int64_t(space)};
+  return linear<"AffineGridGeneratorBackward0">(
+      op::affine_grid, theta, forward, [spatial, flat, align](const Tensor& dy) {
+        const Tensor base = base_grid(spatial, align, dy.dtype(), dy.device());
+        return matmul(transpose(reshape(dy, flat), 1, 2), base);
+      });
 }
 
 }  // namespace flambeau::ops

@@ -131,6 +131,39 @@ Tensor channel_shuffle(const Tensor& x, int64_t groups) {
   return owned(in_order(y, is_channels_last(x)), x);
 }
 
+// Windows of images as columns, and columns added up to images: each is the other's way back.
+static Tensor folded(const Tensor& x, const Columns& g);
+
+static Tensor unfolded(const Tensor& x, const Columns& g) {
+  const auto forward = [&](const Tensor& t) {
+    const bool padded = g.padding[0] || g.padding[1];
+    const Tensor wide =
+        padded ? pad(t, Dims{g.padding[1], g.padding[1], g.padding[0], g.padding[0]}) : t;
+    const Tensor flat = reshape(wide, Dims{t.size(0), t.size(1), g.image[0] * g.image[1]});
+    const int64_t area = g.kernel[0] * g.kernel[1];
+    return reshape(index_select(flat, 2, places(g, t.device())),
+                   Dims{t.size(0), checked_mul(t.size(1), area, "unfold: kernel_size"),
+                        g.windows[0] * g.windows[1]});
+  };
+  return linear<"Im2ColBackward0">(op::im2col, x, forward,
+                                   [g](const Tensor& dy) { return folded(dy, g); });
+}
+
+static Tensor folded(const Tensor& x, const Columns& g) {
+  const auto forward = [&](const Tensor& t) {
+    const int64_t windows = g.windows[0] * g.windows[1], area = g.kernel[0] * g.kernel[1];
+    const int64_t n = t.size(0), c = t.size(1) / area;
+    const Tensor none = zeros(Dims{n, c, g.image[0] * g.image[1]}, t.dtype(), t.device());
+    const Tensor sum =
+        index_add(none, 2, places(g, t.device()), reshape(t, Dims{n, c, area * windows}));
+    const Tensor image = reshape(sum, Dims{n, c, g.image[0], g.image[1]});
+    if (!g.padding[0] && !g.padding[1]) return image;
+    return pad(image, Dims{-g.padding[1], -g.padding[1], -g.padding[0], -g.padding[0]});
+  };
+  return linear<"Col2ImBackward0">(op::col2im, x, forward,
+                                   [g](const Tensor& dy) { return unfolded(dy, g); });
+}
+
 Tensor im2col(const Tensor& x, DimsView kernel_size, DimsView dilation, DimsView padding,
               DimsView stride) {
   check((x.dim() == 3 || x.dim() == 4) && numel_of(x.sizes().subspan(size_t(x.dim() - 3))) > 0,
@@ -143,15 +176,7 @@ Tensor im2col(const Tensor& x, DimsView kernel_size, DimsView dilation, DimsView
   }
   const Columns g =
       columns_of("unfold", x.sizes().subspan(2), kernel_size, dilation, padding, stride);
-  const int64_t windows = g.windows[0] * g.windows[1];
-  const bool padded = g.padding[0] || g.padding[1];
-  const Tensor wide =
-      padded ? pad(x, Dims{g.padding[1], g.padding[1], g.padding[0], g.padding[0]}) : x;
-  const Tensor flat = reshape(wide, Dims{x.size(0), x.size(1), g.image[0] * g.image[1]});
-  return reshape(
-      index_select(flat, 2, places(g, x.device())),
-      Dims{x.size(0), checked_mul(x.size(1), g.kernel[0] * g.kernel[1], "unfold: kernel_size"),
-           windows});
+  return unfolded(x, g);
 }
 
 Tensor col2im(const Tensor& x, DimsView output_size, DimsView kernel_size, DimsView dilation,
@@ -169,12 +194,7 @@ Tensor col2im(const Tensor& x, DimsView output_size, DimsView kernel_size, DimsV
         "Given output_size=", ShapeText{output_size},
         ", expected size of input's dimension 1 to be divisible by ", area,
         " and of dimension 2 to be ", windows, ", but got input ", x);
-  const int64_t n = x.size(0), c = x.size(1) / area;
-  const Tensor sum = index_add(zeros(Dims{n, c, g.image[0] * g.image[1]}, x.dtype(), x.device()), 2,
-                               places(g, x.device()), reshape(x, Dims{n, c, area * windows}));
-  const Tensor image = reshape(sum, Dims{n, c, g.image[0], g.image[1]});
-  if (!g.padding[0] && !g.padding[1]) return image;
-  return pad(image, Dims{-g.padding[1], -g.padding[1], -g.padding[0], -g.padding[0]});
+  return folded(x, g);
 }
 
 }  // namespace flambeau::ops

@@ -24,9 +24,9 @@ Tensor areas(const Op& op, const Tensor& y, const Tensor& x, double dx, int64_t 
   check(!x || dx == 1, Code::invalid_argument, op, "(): dx is for points at equal distances, and x",
         " says where they are: leave one of them out");
   const int64_t d = wrap_dim(dim, y.dim());
-  if (y.size(d) == 0) return mul(y, num(0.5));
+  if (y.size(d) == 0) return scaled(y, 0.5);
   const Tensor heights = add(next(y, d), before(y, d));
-  if (!x) return mul(heights, num(dx / 2));
+  if (!x) return scaled(heights, dx / 2);
   Tensor places = x;
   if (x.dim() == 1) {
     check(x.size(0) == y.size(d), Code::shape, op,

@@ -66,25 +66,46 @@ Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, std::optio
 }
 
 // In the order of memory, where the view is a list of places.
+namespace {
+
+// Over memory as the operand's, in which the view lies.
+struct AsStridedScatterBackward {
+  Dims sizes, strides, view_sizes, view_strides;
+  int64_t offset;
+  static constexpr auto name = "AsStridedScatterBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor memory = flambeau::empty_strided(sizes, strides, dy.dtype(), dy.device());
+    const Tensor laid = copy_(memory, dy);
+    const Tensor part = wanted(1) ? as_strided(laid, view_sizes, view_strides, offset) : Tensor();
+    if (!wanted(0)) return {Tensor(), part};
+    const Tensor none = zeros(view_sizes, dy.dtype(), dy.device());
+    return {as_strided_scatter(laid, none, view_sizes, view_strides, offset), part};
+  }
+};
+
+}  // namespace
+
 Tensor as_strided_scatter(const Tensor& x, const Tensor& src, DimsView size, DimsView stride,
                           std::optional<int64_t> storage_offset) {
-  const Call c{op::as_strided_scatter, {x, src}};
+  Call c{op::as_strided_scatter, {x, src}};
   const int64_t first = storage_offset.value_or(x.offset()) - x.offset();
   const Dims span{span_of(x.sizes(), x.strides())}, one{1};
   check(std::equal(size.begin(), size.end(), src.sizes().begin(), src.sizes().end()), Code::shape,
         "expected src to have a size equal to the slice of self. src size = ",
         ShapeText{src.sizes()}, ", slice size = ", ShapeText{size});
-  Tensor places;
+  check(first >= 0, Code::shape, "as_strided_scatter: the view begins before ", x);
+  Tensor y;
   {
     const GradMode off(false);
-    check(first >= 0, Code::shape, "as_strided_scatter: the view begins before ", x);
     const Tensor all =
         arange(num(int64_t{0}), num(span[0]), num(int64_t{1}), Dtype::i64, x.device());
-    places = reshape(as_strided(all, size, stride, first), Dims{-1});
+    const Tensor places = reshape(as_strided(all, size, stride, first), Dims{-1});
+    const Tensor flat = as_strided(x, span, one, x.offset());
+    const Tensor made = index_copy(flat, 0, places, to_dtype(reshape(src, Dims{-1}), x.dtype()));
+    y = alias(made, x.sizes(), x.strides(), 0);
   }
-  const Tensor flat = as_strided(x, span, one, x.offset());
-  const Tensor made = index_copy(flat, 0, places, to_dtype(reshape(src, Dims{-1}), x.dtype()));
-  return as_strided(made, x.sizes(), x.strides(), 0);
+  return c.track(std::move(y), AsStridedScatterBackward{Dims(x.sizes()), Dims(x.strides()),
+                                                        Dims(size), Dims(stride), first});
 }
 
 Tensor diagonal_scatter(const Tensor& x, const Tensor& src, int64_t offset, int64_t dim1,
