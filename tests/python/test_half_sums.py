@@ -71,3 +71,73 @@ def test_halves_add_up_in_float32(torch, device, name, dtype):
     found = ADDS[name](torch, ones.to(half))
     wide = ADDS[name](torch, ones)
     assert torch.allclose(found.double(), wide.to(found.dtype).double(), rtol=1e-2)
+
+
+LARGE = 100 * 64  # elements of which few are written to
+REPEATS = 40
+ROWS = 6
+
+
+def few(torch, dtype, device):
+    """A large tensor of ones, places of which some come often, and what each of them gets: less
+    than half of what the next number is away."""
+    large = torch.ones(LARGE, ROWS, dtype=dtype, device=device)
+    at = torch.tensor([7] * REPEATS + [3, 9, -1 % LARGE, 3], device=device)
+    small = torch.full((len(at), ROWS), torch.finfo(dtype).eps / 4, dtype=dtype, device=device)
+    return large, at, small
+
+
+def columns(at):
+    return at[:, None].expand(len(at), ROWS)
+
+
+# Additions to few places of a large tensor; each makes of (large, at, small) what adds up exactly.
+FEW = {
+    "index_add": lambda torch, x, at, v: x.index_add(0, at, v),
+    "index_add of lines": lambda torch, x, at, v: x.t().contiguous().index_add(1, at, v.t()).t(),
+    "index_add of a row": lambda torch, x, at, v: x[:, 0].contiguous().index_add(0, at, v[:, 0]),
+    "scatter_add": lambda torch, x, at, v: x.scatter_add(0, columns(at), v),
+    "scatter_add of a row": lambda torch, x, at, v: x[:, 0]
+    .contiguous()
+    .scatter_add(0, at, v[:, 0]),
+    "scatter_reduce": lambda torch, x, at, v: x.scatter_reduce(0, columns(at), v, "sum"),
+    "index_put": lambda torch, x, at, v: x.index_put((at,), v, accumulate=True),
+    "index_put of elements": lambda torch, x, at, v: x.index_put(
+        (at, at % ROWS), v[:, 0], accumulate=True
+    ),
+    "index_put of one number": lambda torch, x, at, v: x.index_put((at,), v[0, 0], accumulate=True),
+    "put": lambda torch, x, at, v: x.put(at, v[:, 0], accumulate=True),
+    "not dense": lambda torch, x, at, v: x[:, ::2].index_add(0, at, v[:, ::2]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", FEW)
+def test_few_additions_to_a_large_tensor_are_rounded_once(torch, device, name, dtype):
+    if device != "cpu":
+        pytest.skip("devices add atomically, as PyTorch's do")
+    x, at, v = few(torch, getattr(torch, dtype), device)
+    found = FEW[name](torch, x, at, v)
+    wide = FEW[name](torch, x.double(), at, v.double())
+    assert torch.equal(found, wide.to(found.dtype))
+    assert (found != 1).any()
+
+
+SLOPES = {
+    "index": lambda torch, x, at: x[at],
+    "gather": lambda torch, x, at: x.gather(0, columns(at)),
+    "index_select": lambda torch, x, at: x.index_select(0, at),
+    "embedding": lambda torch, x, at: torch.nn.functional.embedding(at, x),
+    "take": lambda torch, x, at: x.take(at),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", SLOPES)
+def test_slopes_of_few_places_of_a_large_tensor(torch, device, name, dtype):
+    if device != "cpu":
+        pytest.skip("devices add atomically, as PyTorch's do")
+    x = torch.ones(200_000, ROWS, dtype=getattr(torch, dtype), device=device)
+    at = torch.full((3000,), 7, device=device)
+    found = slope(torch, lambda t: SLOPES[name](torch, t, at), x)
+    assert found.max() == torch.tensor(3000.0).to(found.dtype)

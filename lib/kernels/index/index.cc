@@ -95,6 +95,80 @@ uint32_t owners_of(const Walk& w, int32_t free_dims) {
   return owners;
 }
 
+struct Meetings {
+  std::vector<IndexMeeting> writes;
+  std::vector<int64_t> first;
+};
+
+// Where each of the writes along the dimensions after the free ones goes, in bytes; none where an
+// index is out of range, which the kernel says.
+std::vector<IndexMeeting> meeting_writes(const Walk& w, size_t free_dims, const Tensor& target,
+                                         FromEnd from_end) {
+  const int64_t bytes = int64_t(target.element_size());
+  int64_t count = 1;
+  for (size_t d = free_dims; d < w.sizes.size(); ++d) count *= w.sizes[d];
+  std::vector<IndexMeeting> writes(size_t(count), {0, 0, -1});
+  IndexMeeting* const first = writes.data();
+  // Dimension by dimension, outermost first: what is there so far is repeated along the next.
+  const auto along = [&](auto&& step) {
+    int64_t inner = count;
+    for (size_t d = free_dims; d < w.sizes.size(); ++d) {
+      inner /= w.sizes[d];
+      for (int64_t i = 0, at = 0; i < count; i += inner, at = at + 1 == w.sizes[d] ? 0 : at + 1) {
+        for (int64_t j = i; j < i + inner; ++j) step(j, d, at);
+      }
+    }
+  };
+  along([&](int64_t i, size_t d, int64_t at) {
+    first[i].dst += at * w.dst[d] * bytes;
+    first[i].src += at * w.src[d] * bytes;
+  });
+  std::vector<int64_t> places(size_t(count), 0);
+  for (const Listed& l : w.lists) {
+    std::fill(places.begin(), places.end(), 0);
+    along([&, p = places.data()](int64_t i, size_t d, int64_t at) { p[i] += at * l.strides[d]; });
+    const int64_t size = target.sizes()[size_t(l.dim)];
+    const int64_t step = target.strides()[size_t(l.dim)] * bytes;
+    const int64_t* const index = l.index.data_as<int64_t>();
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t given = index[places[size_t(i)]];
+      const int64_t at = given < 0 && from_end == FromEnd::yes ? given + size : given;
+      if (at < 0 || at >= size) return {};
+      first[i].dst += at * step;
+    }
+  }
+  return writes;
+}
+
+// Those writes by place and in order; none where no two meet.
+Meetings meetings_of(const Walk& w, int32_t free_dims, const Tensor& target, FromEnd from_end) {
+  Meetings found{meeting_writes(w, size_t(free_dims), target, from_end), {}};
+  const size_t count = found.writes.size();
+  if (count < 2 || count > size_t(INT32_MAX)) return {};
+  int bits = 2;
+  while (size_t(1) << bits < 2 * count) ++bits;
+  const size_t mask = (size_t(1) << bits) - 1;
+  std::vector<int32_t> table(mask + 1, -1);  // the latest write of a place
+  found.first.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t place = found.writes[i].dst;
+    size_t slot = uint64_t(place) * 0x9e3779b97f4a7c15u >> (64 - bits);
+    while (table[slot] >= 0 && found.writes[size_t(table[slot])].dst != place)
+      slot = (slot + 1) & mask;
+    if (table[slot] < 0) {
+      found.first.push_back(int64_t(i));
+    } else {
+      found.writes[size_t(table[slot])].next = int64_t(i);
+    }
+    table[slot] = int32_t(i);
+  }
+  return found.first.size() < count ? std::move(found) : Meetings{};
+}
+
+bool adds_up(const Kernel& kernel, Dtype dtype) {
+  return is_half(dtype) && (&kernel == &kIndexAdd || &kernel == &kIndexMul);
+}
+
 // `target` is the side that the lists move: x of a read, self of a write.
 void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, const Tensor& src,
               const Tensor& target, FromEnd from_end) {
@@ -107,6 +181,19 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
   if (deterministic_algorithms && &kernel != &kIndexRead && !device.is_cpu()) {
     a.free_dims = free_dims_first(w);
     a.owners = owners_of(w, a.free_dims);
+  }
+  Meetings meetings;
+  if (device.is_cpu() && adds_up(kernel, dst.dtype())) {
+    Walk sorted = w;
+    const int32_t free_dims = free_dims_first(sorted);
+    meetings = meetings_of(sorted, free_dims, target, from_end);
+    if (!meetings.first.empty()) {
+      w = std::move(sorted);
+      a.free_dims = free_dims;
+      a.first = meetings.first.data();
+      a.meetings = meetings.writes.data();
+      a.places = int64_t(meetings.first.size());
+    }
   }
   check(w.sizes.size() <= kIndexDims && w.lists.size() <= kIndexLists, Code::unsupported, op,
         ": more than ", kIndexDims, " separate dimensions or index tensors");
@@ -145,11 +232,11 @@ Tensor as_f32(const Tensor& t) {
 }
 
 // Halves that meet at one place add up in f32 and are rounded once: write(self, values) then works
-// on copies. Not where the writes are few beside what would be copied.
+// on copies. Where the writes are few beside what would be copied the host's kernel goes by places.
 template <class Write> bool wrote_wide(const Kernel& kernel, const Tensor& self,
                                        const Tensor& values, int64_t writes, Write&& write) {
   constexpr int64_t kFew = 64;  // elements copied in the time of one write
-  if (!is_half(self.dtype()) || (&kernel != &kIndexAdd && &kernel != &kIndexMul)) return false;
+  if (!adds_up(kernel, self.dtype())) return false;
   if (writes < 2 || writes < self.numel() / kFew) return false;
   const Tensor wide = as_f32(self);
   write(wide, as_f32(values));

@@ -34,6 +34,12 @@ struct IndexList {
   bool from_end;  // a negative index counts from there
 };
 
+// One of the writes that may meet others: bytes from the start of either side, and the number of
+// the next one at the same place, -1 after the last.
+struct IndexMeeting {
+  int64_t dst, src, next;
+};
+
 struct IndexArgs {
   int64_t numel;
   int32_t ndim, lists;
@@ -46,6 +52,11 @@ struct IndexArgs {
   // of their positions is shared by `owners` threads, a power of two, who split its places.
   int32_t free_dims;
   uint32_t owners;  // 0: in any order
+  // Halves on the host: by place the first write along the other dimensions, or none; what meets is
+  // computed in f32 and rounded once.
+  const int64_t* first;
+  const IndexMeeting* meetings;
+  int64_t places;
   IndexList list[kIndexLists];
 };
 

@@ -163,6 +163,8 @@ template <class F, class T> void index_run(const IndexArgs& a, WalkPlace p, int6
   }
 }
 
+constexpr int64_t kMeetRun = 512;
+
 template <class F, class T> void index_range(const IndexArgs& a, int64_t begin, int64_t end) {
   const int64_t inner = a.ndim ? a.size[a.ndim - 1] : 1;
   while (begin < end) {
@@ -188,8 +190,48 @@ inline void check_lists(IndexArgs a) {
   for (int64_t i = 0; i < a.numel; ++i) listed_offset(a, walk_place(a, i).list);
 }
 
+// All writes to one place, n elements along the last of the free dimensions, rounded once.
+template <class F, class T>
+void meet_run(const IndexArgs& a, int64_t first, const WalkPlace& p, int64_t n) {
+  const int last = a.free_dims - 1;
+  const int64_t to = a.free_dims ? a.dst_stride[last] / int64_t(sizeof(T)) : 1,
+                from = a.free_dims ? a.src_stride[last] / int64_t(sizeof(T)) : 1;
+  T* dst = reinterpret_cast<T*>(a.dst + p.dst + a.meetings[first].dst);
+  Compute<T> sum[kMeetRun];
+  for (int64_t i = 0; i < n; ++i) sum[i] = load(dst + i * to);
+  for (int64_t m = first; m >= 0; m = a.meetings[m].next) {
+    const T* src = reinterpret_cast<const T*>(a.src + p.src + a.meetings[m].src);
+    if (from == 1) {
+      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i));
+    } else {
+      for (int64_t i = 0; i < n; ++i) sum[i] = F{}(sum[i], load(src + i * from));
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) dst[i * to] = narrow<T>(sum[i]);
+}
+
+template <class F, class T> void meet(const IndexArgs& a) {
+  const int64_t inner = a.free_dims ? a.size[a.free_dims - 1] : 1;
+  const int64_t runs = (inner + kMeetRun - 1) / kMeetRun;
+  int64_t rows = 1;
+  for (int d = 0; d + 1 < a.free_dims; ++d) rows *= a.size[d];
+  parallel_for(a.places * rows * runs, 16384 / (inner < kMeetRun ? inner : kMeetRun) + 1,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t at = i % runs * kMeetRun, row = i / runs % rows;
+                   const WalkPlace p = walk_place(a, row * inner + at, 0, a.free_dims);
+                   const int64_t n = inner - at < kMeetRun ? inner - at : kMeetRun;
+                   meet_run<F, T>(a, a.first[i / runs / rows], p, n);
+                 }
+               });
+}
+
 template <class F, class T> void index_entry(void*, const void* p) {
   const IndexArgs& a = *static_cast<const IndexArgs*>(p);
+  if constexpr (!std::is_same_v<Compute<T>, T> &&
+                (std::is_same_v<F, AddPlace> || std::is_same_v<F, MulPlace>)) {
+    if (a.places) return meet<F, T>(a);
+  }
   if constexpr (kReads<F>) {
     return parallel_for(a.numel, 16384,
                         [&](int64_t begin, int64_t end) { index_range<F, T>(a, begin, end); });
