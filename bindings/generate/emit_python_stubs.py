@@ -6,7 +6,6 @@ find them. Names that several C functions share become overloads."""
 
 from collections import defaultdict
 
-from emit_python_ops import takes_number
 from python_model import Api
 
 TYPES = {
@@ -45,7 +44,7 @@ def annotation(p, f, api):
     else:
         kind = TYPES.get(p.kind, "Any")
         kind = kind.replace("Tensor]", "Tensor | None]") if p.null_entries else kind
-    if p.kind == "tensor" and takes_number(f, p):
+    if p.or_number:
         kind += " | float"
     absent = p.nullable or p.default == "None"
     return kind.replace("bool", "_bool").replace("float", "_float").replace("int", "_int") + (

@@ -61,6 +61,7 @@ def _derived(f: Function, name: str, form: str, operand: str | None, **more) -> 
         out=None,
         autocast={},
         layer=None,
+        view=False,
         **more,
     )
 

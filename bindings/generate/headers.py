@@ -319,6 +319,7 @@ class Reader:
             options,
             notes.get("extends"),
             layer=notes.get("layer"),
+            view="view" in notes,
         )
         if extended:
             f.torch, f.autocast = extended.torch, extended.autocast
@@ -391,6 +392,7 @@ class Reader:
                     null_entries="nullable_entries" in marks,
                     after=marks.get("after"),
                     number=marks.get("number"),
+                    or_number="or_number" in marks,
                     marks=tuple(marks),
                 )
             )

@@ -18,13 +18,16 @@ _KEYWORDS = set(
 )
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
 _NOTES = set(
-    "since blocks borrowed torch inplace out layer nullable autocast extends value".split()
+    "since blocks borrowed torch inplace out layer nullable autocast extends value view".split()
 )
 _RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|rest|banned)")
-_MARKS = set("nullable nullable_entries default variadic keyword consumes after number".split())
+_MARKS = set(
+    "nullable nullable_entries default variadic keyword consumes after number or_number".split()
+)
 _MOST = 8  # arguments of a function
 # What is an option where it has a default: no operand, and not the dtype and device of `to`.
 _OPTIONAL = set("bool int size double enum string ints doubles pointer handle".split())
+_VIEWED = {"tensor", "tensors"}
 _VALUES = set(SCALARS) - {"float"}
 _SPELLING = re.compile(r"(torch|Tensor|F)(\.\w+)*")
 _NUMBER = re.compile(r"-?(\d+\.?\d*(e-?\d+)?|INFINITY)")
@@ -42,6 +45,8 @@ def function(
     yield from _autocast(f, notes.get("autocast"))
     yield from _forms(f)
     yield from _layer(f)
+    if f.view and (f.namespace != "ops" or not any(p.kind in _VIEWED for p in f.params)):
+        yield "FLAM_VIEW is for operations (namespace: ops) that take a tensor, or a list"
     yield from _arguments(f)
     names = {p.name for p in f.c_params}
     if "drop" in names and not names & {"user", "payload"}:
@@ -256,6 +261,10 @@ def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterato
         yield f"FLAM_CONSUMES on {p.type}, which is no pointer"
     if p.number is not None:
         yield from _numbers(f, p)
+    if p.or_number and (p.kind != "tensor" or p.mutable or f.namespace != "ops"):
+        yield "FLAM_OR_NUMBER is for a tensor that an operation reads"
+    elif p.or_number and not f.torch and not f.name.endswith("_"):
+        yield "FLAM_OR_NUMBER is for operations that FLAM_TORCH names"
     if p.variadic and p.kind not in ("ints", "tensors"):
         yield "FLAM_VARIADIC is for lists of int64_t or of tensors, with their count behind them"
     if p.default is not None:

@@ -50,6 +50,7 @@ class Param:
     null_entries: bool = False  # of a list: NULL entries are values
     number: str | None = None  # of a tensor: kinds of bare number that stand for it, "f64 i64"
     wrapped: bool = False  # such a number, which the target takes as a tensor
+    or_number: bool = False  # of a tensor: bindings take a plain number in its place
     marks: tuple[str, ...] = ()  # its annotations, for the lint
 
 
@@ -80,6 +81,7 @@ class Function:
     target: str = ""  # what the shim calls, without its namespace
     whole: list[Param] | None = None  # the target's parameters, where they are more than its own
     layer: str | None = None  # how the module prints that holds its options
+    view: bool = False  # the result may be a view of the first tensor, or list
 
     @property
     def op(self) -> str:

@@ -23,6 +23,7 @@ class Param:
     mutable: bool = False
     handle: str = ""
     null_entries: bool = False  # of a list: None stands for NULL
+    or_number: bool = False  # of a tensor: a plain number may stand in its place
     absent: int = 0  # what C gets for a dtype or device that is None
 
     @property
@@ -48,6 +49,7 @@ class Function:
     header: str
     c_params: list = field(default_factory=list)  # every C parameter in order, as read
     c: str = ""  # C's name for it, without flam_
+    view: bool = False  # the result may be a view of the first tensor, or list
 
     @property
     def in_place(self):
@@ -96,6 +98,7 @@ class Api:
                 bool(p.get("mutable")),
                 handle_name(p["type"]),
                 null_entries=bool(p.get("null_entries")),
+                or_number=bool(p.get("or_number")),
             )
             if p["kind"] == "out":
                 outs.append(made)
@@ -126,6 +129,7 @@ class Api:
             f["header"],
             f["params"],
             f["name"].removeprefix("flam_"),
+            bool(f.get("view")),
         )
 
     def _in_python(self, doc):
@@ -179,6 +183,16 @@ def enum_words(e):
             prefix = prefix[:-1]
     prefix = prefix[: prefix.rfind("_") + 1]
     return {n[len(prefix) :].lower(): v["value"] for n, v in zip(names, e["values"])}
+
+
+def viewed(f):
+    """Lines that remember the objects whose views a result may be: `_base` finds them."""
+    if not f.view:
+        return []
+    shown = next(p for p in f.params if p.kind in ("tensor", "tensors"))
+    if shown.kind == "tensor":
+        return [f"_objects[{shown.name}._h] = _ref({shown.name})"]
+    return [f"for t in {shown.name}:", "    _objects[t._h] = _ref(t)"]
 
 
 def handle_name(c_type):

@@ -87,7 +87,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_column_stack(flam_tensor *const *tensors, si
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `sections` is below 1; `FLAM_ERROR_INDEX`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor_list *flam_tensor_split(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_tensor_split(
     const flam_tensor *input, int64_t sections, int64_t dim FLAM_DEFAULT(0));
 
 /** Parts between given places along a dimension.
@@ -99,7 +99,7 @@ FLAM_API flam_tensor_list *flam_tensor_split(
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
 FLAM_TORCH("torch.tensor_split Tensor.tensor_split")
-FLAM_API flam_tensor_list *flam_tensor_split_at(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_tensor_split_at(
     const flam_tensor *input, const int64_t *indices, size_t n_indices,
     int64_t dim FLAM_DEFAULT(0));
 
@@ -111,7 +111,7 @@ FLAM_API flam_tensor_list *flam_tensor_split_at(
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor_list *flam_hsplit(const flam_tensor *input, int64_t sections);
+FLAM_API FLAM_VIEW flam_tensor_list *flam_hsplit(const flam_tensor *input, int64_t sections);
 
 /** Parts between given places along the second dimension, of a vector along the first.
  *
@@ -121,7 +121,7 @@ FLAM_API flam_tensor_list *flam_hsplit(const flam_tensor *input, int64_t section
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch.hsplit Tensor.hsplit")
-FLAM_API flam_tensor_list *flam_hsplit_at(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_hsplit_at(
     const flam_tensor *input, const int64_t *indices, size_t n_indices);
 
 /** Equal parts along the first dimension.
@@ -132,7 +132,7 @@ FLAM_API flam_tensor_list *flam_hsplit_at(
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor_list *flam_vsplit(const flam_tensor *input, int64_t sections);
+FLAM_API FLAM_VIEW flam_tensor_list *flam_vsplit(const flam_tensor *input, int64_t sections);
 
 /** Parts between given places along the first dimension.
  *
@@ -142,7 +142,7 @@ FLAM_API flam_tensor_list *flam_vsplit(const flam_tensor *input, int64_t section
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch.vsplit Tensor.vsplit")
-FLAM_API flam_tensor_list *flam_vsplit_at(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_vsplit_at(
     const flam_tensor *input, const int64_t *indices, size_t n_indices);
 
 /** Equal parts along the third dimension.
@@ -153,7 +153,7 @@ FLAM_API flam_tensor_list *flam_vsplit_at(
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor_list *flam_dsplit(const flam_tensor *input, int64_t sections);
+FLAM_API FLAM_VIEW flam_tensor_list *flam_dsplit(const flam_tensor *input, int64_t sections);
 
 /** Parts between given places along the third dimension.
  *
@@ -163,7 +163,7 @@ FLAM_API flam_tensor_list *flam_dsplit(const flam_tensor *input, int64_t section
  * - errors: `FLAM_ERROR_SHAPE`.
  */
 FLAM_TORCH("torch.dsplit Tensor.dsplit")
-FLAM_API flam_tensor_list *flam_dsplit_at(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_dsplit_at(
     const flam_tensor *input, const int64_t *indices, size_t n_indices);
 
 /** A copy in which one index of a dimension is replaced.
@@ -324,7 +324,7 @@ typedef struct flam_repeat_interleave_each_options {
  */
 FLAM_TORCH("torch.repeat_interleave Tensor.repeat_interleave")
 FLAM_API FLAM_BLOCKS flam_tensor *flam_repeat_interleave_each(
-    const flam_tensor *input, const flam_tensor *repeats,
+    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *repeats,
     const flam_repeat_interleave_each_options *options);
 
 /** Sets the main diagonal, in place.
@@ -339,7 +339,8 @@ FLAM_API FLAM_BLOCKS flam_tensor *flam_repeat_interleave_each(
 FLAM_TORCH("Tensor")
 FLAM_BORROWED(input)
 FLAM_API flam_tensor *flam_fill_diagonal_(
-    flam_tensor *input, const flam_tensor *fill_value, flam_bool wrap FLAM_DEFAULT(0));
+    flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *fill_value,
+    flam_bool wrap FLAM_DEFAULT(0));
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,21 @@ typedef struct flam_node_hook_callback {
   void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
 } flam_node_hook_callback;
 
+/** What a host language keeps with a thread, and the library takes along where it goes on with that
+ * thread's work on another one: a backward pass deep inside of others gets a stack of its own. */
+typedef struct flam_thread_state {
+  size_t struct_size; /* sizeof(flam_thread_state) */
+  void *user; /* handed to the functions below */
+  /* Sets `out_state` to what the calling thread has now; NULL stands for nothing. Returns FLAM_OK,
+   * or records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
+  flam_status (*take)(void *user, void **out_state);
+  /* Puts such a state in the place of what the calling thread has: on the other thread, and what
+   * that came to on the first again. Returns as above. */
+  flam_status (*give)(void *user, void *state);
+  void (*drop_state)(void *user, void *state); /* called exactly once per state; may be NULL */
+  void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
+} flam_thread_state;
+
 /** The gradient of a function that the caller wrote. */
 typedef struct flam_function {
   size_t struct_size; /* sizeof(flam_function) */
@@ -251,6 +266,15 @@ FLAM_API void flam_hook_remove(flam_hook *hook);
  * - `hook`: the hook, or `NULL`.
  */
 FLAM_API void flam_hook_release(FLAM_NULLABLE flam_hook *hook);
+
+/** Names what goes with a thread's work beside the library's own modes, devices and streams.
+ *
+ * - `state`: the functions; copied.
+ * - returns: a hook, to be removed or released.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `take` or `give` is missing; `drop` has been called
+ *   then.
+ */
+FLAM_API flam_hook *flam_thread_state_register(const flam_thread_state *state);
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 

@@ -28,7 +28,7 @@ enum { FLAM_ROUNDING_UNSPECIFIED = 0, FLAM_ROUNDING_TRUNC = 1, FLAM_ROUNDING_FLO
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Sum with a factor, `input + alpha * other` elementwise.
  *
@@ -41,7 +41,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add(
  */
 FLAM_EXTENDS(flam_add)
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add_scaled(
-    const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
+    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
+    FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Difference, `input - other` elementwise.
  *
@@ -52,7 +53,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add_scaled(
  */
 FLAM_TORCH("torch Tensor torch.subtract Tensor.subtract")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Difference with a factor, `input - alpha * other` elementwise.
  *
@@ -65,7 +66,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub(
  */
 FLAM_EXTENDS(flam_sub)
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub_scaled(
-    const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
+    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
+    FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Product, elementwise.
  *
@@ -76,7 +78,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub_scaled(
  */
 FLAM_TORCH("torch Tensor torch.multiply Tensor.multiply")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_mul(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Reversed difference, `other - input` elementwise.
  *
@@ -88,7 +90,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_mul(
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_rsub(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Reversed difference with a factor, `other - alpha * input` elementwise.
  *
@@ -101,7 +103,8 @@ FLAM_API flam_tensor *flam_rsub(
  */
 FLAM_EXTENDS(flam_rsub)
 FLAM_API flam_tensor *flam_rsub_scaled(
-    const flam_tensor *input, const flam_tensor *other, FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
+    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
+    FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Quotient, elementwise.
  *
@@ -113,7 +116,7 @@ FLAM_API flam_tensor *flam_rsub_scaled(
  */
 FLAM_TORCH("torch Tensor torch.divide Tensor.divide torch.true_divide Tensor.true_divide")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Quotient that may be rounded, elementwise.
  *
@@ -129,7 +132,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(
  */
 FLAM_EXTENDS(flam_div)
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div_rounded(
-    const flam_tensor *input, const flam_tensor *other,
+    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
     FLAM_KEYWORD flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
 
 /** Quotient rounded downwards, elementwise.
@@ -143,7 +146,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div_rounded(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor_divide(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
  * Python's `%`.
@@ -157,7 +160,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor_divide(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_remainder(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
  * C's `fmod`.
@@ -171,7 +175,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_remainder(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_fmod(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
  * base is 1 or -1.
@@ -186,7 +190,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_fmod(
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cuda=f32")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_pow(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *exponent);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *exponent);
 
 /** `other` to the power of `input`, elementwise: `flam_pow` in the reverse order, which also takes
  * a number as the base.
@@ -297,7 +302,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_logical_xor(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_and(
-    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Bitwise or of two elements; of bool the logical one.
  *
@@ -309,7 +315,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_and(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_or(
-    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Bitwise exclusive or of two elements; of bool the logical one.
  *
@@ -321,7 +328,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_or(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_xor(
-    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
  *
@@ -333,7 +341,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_xor(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_left_shift(
-    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
  * wide as the dtype.
@@ -346,7 +355,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_left_shift(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_right_shift(
-    const flam_tensor *input, FLAM_NUMBER(i64) const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,7 @@
 #define FLAM_CONSUMES FLAM_META("consumes") /* the library takes it over, also on failure */
 /* derives flam_<op>_f64 and flam_<op>_i64, which take a number in its place */
 #define FLAM_NUMBER(kinds) FLAM_META("number=" #kinds)
+#define FLAM_OR_NUMBER FLAM_META("or_number") /* on a tensor: bindings take a plain number, too */
 
 /* On a function. */
 #define FLAM_SINCE(x, y) FLAM_META("since=" #x "." #y) /* first version, where not 1.0 */
@@ -43,6 +44,7 @@
 #define FLAM_OUT_EXACT FLAM_META("out=exact") /* the same; `out` has the dtype of the result */
 /* the same operation as `plain`, one function in Python, with options that `plain` lacks */
 #define FLAM_EXTENDS(plain) FLAM_META("extends=" #plain)
+#define FLAM_VIEW FLAM_META("view") /* the result may be a view of the first tensor, or list */
 /* derives flam_nn_<op>, a module that holds the options; `text` is how it prints: the class and, in
  * brackets, options: [name], [name=], or [name or another], a list that may be absent */
 #define FLAM_LAYER(text) FLAM_META("layer=" text)

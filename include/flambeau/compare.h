@@ -20,7 +20,7 @@ extern "C" {
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_eq(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Whether `input` is not equal to `other`, elementwise.
  *
@@ -32,7 +32,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_eq(
  */
 FLAM_TORCH("torch Tensor torch.not_equal Tensor.not_equal")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ne(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Whether `input` is less than `other`, elementwise.
  *
@@ -44,7 +44,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ne(
  */
 FLAM_TORCH("torch Tensor torch.less Tensor.less")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_lt(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Whether `input` is less than or equal to `other`, elementwise.
  *
@@ -56,7 +56,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_lt(
  */
 FLAM_TORCH("torch Tensor torch.less_equal Tensor.less_equal")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_le(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Whether `input` is greater than `other`, elementwise.
  *
@@ -68,7 +68,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_le(
  */
 FLAM_TORCH("torch Tensor torch.greater Tensor.greater")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_gt(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Whether `input` is greater than or equal to `other`, elementwise.
  *
@@ -80,7 +80,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_gt(
  */
 FLAM_TORCH("torch Tensor torch.greater_equal Tensor.greater_equal")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ge(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Options of `flam_isclose` and `flam_allclose`. */
 typedef struct flam_close_options {

@@ -23,7 +23,7 @@ extern "C" {
  *   operands; `FLAM_ERROR_SHAPE` where one label has two sizes.
  */
 FLAM_AUTOCAST("cuda=lower")
-FLAM_API flam_tensor *flam_einsum(
+FLAM_API FLAM_VIEW flam_tensor *flam_einsum(
     const char *equation, flam_tensor *const *operands, size_t n_operands);
 
 /** Product summed over pairs of dimensions.

@@ -93,7 +93,8 @@ FLAM_API flam_tensor *flam_ones(
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_full(
-    const int64_t *size, size_t n_size, FLAM_NUMBER(f64 i64) const flam_tensor *fill_value,
+    const int64_t *size, size_t n_size,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *fill_value,
     const flam_creation_options *options FLAM_KEYWORD);
 
 /** Numbers from `start` up to, without, `end`.
@@ -119,7 +120,8 @@ FLAM_API flam_tensor *flam_arange(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_BORROWED(input)
-FLAM_API flam_tensor *flam_fill_(flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *value);
+FLAM_API flam_tensor *flam_fill_(
+    flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *value);
 
 /** Sets every element to zero, in place.
  *
@@ -143,7 +145,8 @@ FLAM_API flam_tensor *flam_zero_(flam_tensor *input);
 FLAM_TORCH("Tensor")
 FLAM_BORROWED(input)
 FLAM_API FLAM_BLOCKS flam_tensor *flam_copy_(
-    flam_tensor *input, const flam_tensor *src, flam_bool non_blocking FLAM_DEFAULT(0));
+    flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *src,
+    flam_bool non_blocking FLAM_DEFAULT(0));
 
 /** Options of `flam_to`. */
 typedef struct flam_to_options {
@@ -234,7 +237,7 @@ FLAM_API flam_tensor *flam_ones_like(
  */
 FLAM_TORCH("torch")
 FLAM_API flam_tensor *flam_full_like(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *fill_value,
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *fill_value,
     const flam_creation_options *options FLAM_KEYWORD);
 
 /** Numbers at equal distances, both ends included.

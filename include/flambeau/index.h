@@ -44,7 +44,7 @@ enum {
  *   for a step
  *   below 1.
  */
-FLAM_API FLAM_BLOCKS flam_tensor *flam_index(
+FLAM_API FLAM_VIEW FLAM_BLOCKS flam_tensor *flam_index(
     const flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
     size_t n_bounds, FLAM_NULLABLE flam_tensor *const *tensors FLAM_DEFAULT(NULL),
     size_t n_tensors);
@@ -130,7 +130,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_index_copy(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE flam_tensor *flam_index_fill(
-    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *value);
+    const flam_tensor *input, int64_t dim, const flam_tensor *index,
+    FLAM_OR_NUMBER const flam_tensor *value);
 
 /** Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for `dim` 0.
  *
@@ -156,7 +157,8 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_gather(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_scatter(
-    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
+    const flam_tensor *input, int64_t dim, const flam_tensor *index,
+    FLAM_OR_NUMBER const flam_tensor *src);
 
 /** Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
  * add up.

@@ -80,7 +80,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_dstack(flam_tensor *const *tensors, size_t n
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast.
  */
 FLAM_TORCH("torch")
-FLAM_API flam_tensor_list *flam_broadcast_tensors(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_broadcast_tensors(
     FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors);
 
 /** Coordinate grids of vectors.
@@ -92,7 +92,7 @@ FLAM_API flam_tensor_list *flam_broadcast_tensors(
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_TORCH("torch")
-FLAM_API flam_tensor_list *flam_meshgrid(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_meshgrid(
     FLAM_VARIADIC flam_tensor *const *tensors, size_t n_tensors,
     FLAM_KEYWORD flam_meshgrid_indexing indexing FLAM_DEFAULT(FLAM_MESHGRID_IJ));
 
@@ -106,7 +106,7 @@ FLAM_API flam_tensor_list *flam_meshgrid(
  *   empty.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor_list *flam_split(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_split(
     const flam_tensor *tensor, int64_t split_size, int64_t dim FLAM_DEFAULT(0));
 
 /** Parts of given sizes.
@@ -120,7 +120,7 @@ FLAM_API flam_tensor_list *flam_split(
 FLAM_TORCH(
     "torch.split Tensor.split torch.split_with_sizes "
     "Tensor.split_with_sizes")
-FLAM_API flam_tensor_list *flam_split_with_sizes(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_split_with_sizes(
     const flam_tensor *tensor, const int64_t *split_sizes, size_t n_split_sizes,
     int64_t dim FLAM_DEFAULT(0));
 
@@ -133,7 +133,7 @@ FLAM_API flam_tensor_list *flam_split_with_sizes(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor_list *flam_chunk(
+FLAM_API FLAM_VIEW flam_tensor_list *flam_chunk(
     const flam_tensor *input, int64_t chunks, int64_t dim FLAM_DEFAULT(0));
 
 /** One view per index of a dimension.
@@ -144,7 +144,8 @@ FLAM_API flam_tensor_list *flam_chunk(
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor_list *flam_unbind(const flam_tensor *input, int64_t dim FLAM_DEFAULT(0));
+FLAM_API FLAM_VIEW flam_tensor_list *flam_unbind(
+    const flam_tensor *input, int64_t dim FLAM_DEFAULT(0));
 
 /** The elements in reverse order along dimensions.
  *

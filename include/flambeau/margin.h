@@ -227,7 +227,7 @@ typedef struct flam_gaussian_nll_loss_options {
 FLAM_TORCH("F")
 FLAM_LAYER("GaussianNLLLoss()")
 FLAM_API flam_tensor *flam_gaussian_nll_loss(
-    const flam_tensor *input, const flam_tensor *target, const flam_tensor *var,
+    const flam_tensor *input, const flam_tensor *target, FLAM_OR_NUMBER const flam_tensor *var,
     const flam_gaussian_nll_loss_options *options);
 
 #ifdef __cplusplus

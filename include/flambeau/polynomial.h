@@ -21,7 +21,7 @@ extern "C" {
  */
 FLAM_TORCH("torch.special.chebyshev_polynomial_t")
 FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_t(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Chebyshev polynomials of the second kind, of degree `n`; 0 for a negative one.
  *
@@ -34,7 +34,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_t(
  */
 FLAM_TORCH("torch.special.chebyshev_polynomial_u")
 FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_u(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Chebyshev polynomials of the third kind, of degree `n`; 0 for a negative one.
  *
@@ -47,7 +47,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_u(
  */
 FLAM_TORCH("torch.special.chebyshev_polynomial_v")
 FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_v(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Chebyshev polynomials of the fourth kind, of degree `n`; 0 for a negative one.
  *
@@ -60,7 +60,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_v(
  */
 FLAM_TORCH("torch.special.chebyshev_polynomial_w")
 FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_w(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Chebyshev polynomials of the first kind of `2 x - 1`, of degree `n`; 0 for a negative one.
  *
@@ -73,7 +73,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_chebyshev_polynomial_w(
  */
 FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_t")
 FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_t(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Chebyshev polynomials of the second kind of `2 x - 1`, of degree `n`; 0 for a negative one.
  *
@@ -86,7 +86,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_t(
  */
 FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_u")
 FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_u(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Chebyshev polynomials of the third kind of `2 x - 1`, of degree `n`; 0 for a negative one.
  *
@@ -99,7 +99,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_u(
  */
 FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_v")
 FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_v(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Chebyshev polynomials of the fourth kind of `2 x - 1`, of degree `n`; 0 for a negative one.
  *
@@ -112,7 +112,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_v(
  */
 FLAM_TORCH("torch.special.shifted_chebyshev_polynomial_w")
 FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_w(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Hermite polynomials of physics, of degree `n`; 0 for a negative one.
  *
@@ -125,7 +125,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_shifted_chebyshev_polynomial_w(
  */
 FLAM_TORCH("torch.special.hermite_polynomial_h")
 FLAM_API FLAM_OUT flam_tensor *flam_hermite_polynomial_h(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Hermite polynomials of probability theory, of degree `n`; 0 for a negative one.
  *
@@ -138,7 +138,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_hermite_polynomial_h(
  */
 FLAM_TORCH("torch.special.hermite_polynomial_he")
 FLAM_API FLAM_OUT flam_tensor *flam_hermite_polynomial_he(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Laguerre polynomials, of degree `n`; 0 for a negative one, NaN for one above 1048576.
  *
@@ -151,7 +151,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_hermite_polynomial_he(
  */
 FLAM_TORCH("torch.special.laguerre_polynomial_l")
 FLAM_API FLAM_OUT flam_tensor *flam_laguerre_polynomial_l(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 /** Legendre polynomials, of degree `n`; 0 for a negative one, NaN for one above 1048576.
  *
@@ -164,7 +164,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_laguerre_polynomial_l(
  */
 FLAM_TORCH("torch.special.legendre_polynomial_p")
 FLAM_API FLAM_OUT flam_tensor *flam_legendre_polynomial_p(
-    const flam_tensor *x, const flam_tensor *n);
+    FLAM_OR_NUMBER const flam_tensor *x, FLAM_OR_NUMBER const flam_tensor *n);
 
 #ifdef __cplusplus
 }

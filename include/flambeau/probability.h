@@ -64,7 +64,8 @@ FLAM_API FLAM_OUT flam_tensor *flam_entr(const flam_tensor *input);
  */
 FLAM_TORCH("torch.special.xlog1py")
 FLAM_AUTOCAST("cuda=rest")
-FLAM_API FLAM_OUT flam_tensor *flam_xlog1py(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_OUT flam_tensor *flam_xlog1py(
+    FLAM_OR_NUMBER const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Hurwitz's zeta function, the sum of `(other + k)^-input` over all k from 0.
  *
@@ -75,7 +76,8 @@ FLAM_API FLAM_OUT flam_tensor *flam_xlog1py(const flam_tensor *input, const flam
  * - source: Abramowitz and Stegun, 1964, 23.2.9.
  */
 FLAM_TORCH("torch.special.zeta")
-FLAM_API FLAM_OUT flam_tensor *flam_zeta(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_OUT flam_tensor *flam_zeta(
+    FLAM_OR_NUMBER const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Regularized lower incomplete gamma function: how much of a gamma distribution lies below.
  *

@@ -39,7 +39,7 @@ typedef struct flam_searchsorted_options {
  */
 FLAM_TORCH("torch")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_searchsorted(
-    const flam_tensor *sorted_sequence, const flam_tensor *input,
+    const flam_tensor *sorted_sequence, FLAM_OR_NUMBER const flam_tensor *input,
     FLAM_NULLABLE const flam_tensor *sorter FLAM_AFTER(side) FLAM_DEFAULT(NULL),
     const flam_searchsorted_options *options FLAM_KEYWORD);
 
@@ -61,7 +61,7 @@ typedef struct flam_bucketize_options {
  */
 FLAM_TORCH("torch")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_bucketize(
-    const flam_tensor *input, const flam_tensor *boundaries,
+    FLAM_OR_NUMBER const flam_tensor *input, const flam_tensor *boundaries,
     const flam_bucketize_options *options FLAM_KEYWORD);
 
 /** Options of `flam_isin`. */
@@ -80,7 +80,7 @@ typedef struct flam_isin_options {
  */
 FLAM_TORCH("torch")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_isin(
-    const flam_tensor *elements, const flam_tensor *test_elements,
+    FLAM_OR_NUMBER const flam_tensor *elements, FLAM_OR_NUMBER const flam_tensor *test_elements,
     const flam_isin_options *options FLAM_KEYWORD);
 
 /** How often each number occurs, or the sum of the weights of its places.

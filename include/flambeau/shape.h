@@ -19,7 +19,7 @@ extern "C" {
  *   reshape).
  */
 FLAM_TORCH("Tensor")
-FLAM_API flam_tensor *flam_view(
+FLAM_API FLAM_VIEW flam_tensor *flam_view(
     const flam_tensor *input, FLAM_VARIADIC const int64_t *size, size_t n_size);
 
 /** A view of the same bytes as another dtype; it carries no gradient.
@@ -30,7 +30,7 @@ FLAM_API flam_tensor *flam_view(
  * - errors: `FLAM_ERROR_SHAPE` where the last dimension is not dense, or bytes do not make up whole
  *   items.
  */
-FLAM_API flam_tensor *flam_view_dtype(const flam_tensor *input, flam_dtype dtype);
+FLAM_API FLAM_VIEW flam_tensor *flam_view_dtype(const flam_tensor *input, flam_dtype dtype);
 
 /** The same elements in another shape: a view where the strides allow it, else a copy.
  *
@@ -40,7 +40,7 @@ FLAM_API flam_tensor *flam_view_dtype(const flam_tensor *input, flam_dtype dtype
  * - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_reshape(
+FLAM_API FLAM_VIEW flam_tensor *flam_reshape(
     const flam_tensor *input, FLAM_VARIADIC const int64_t *shape, size_t n_shape);
 
 /** A view with given geometry over `input`'s memory.
@@ -54,7 +54,7 @@ FLAM_API flam_tensor *flam_reshape(
  *   storage.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_as_strided(
+FLAM_API FLAM_VIEW flam_tensor *flam_as_strided(
     const flam_tensor *input, const int64_t *size, size_t n_size, const int64_t *stride,
     size_t n_stride, FLAM_NULLABLE const int64_t *storage_offset FLAM_DEFAULT(NULL));
 
@@ -82,7 +82,7 @@ FLAM_API flam_tensor *flam_as_strided_(
  * - errors: `FLAM_ERROR_SHAPE` where `dims` is no permutation.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_permute(
+FLAM_API FLAM_VIEW flam_tensor *flam_permute(
     const flam_tensor *input, FLAM_VARIADIC const int64_t *dims, size_t n_dims);
 
 /** A view with two dimensions exchanged.
@@ -96,7 +96,8 @@ FLAM_API flam_tensor *flam_permute(
 FLAM_TORCH(
     "torch Tensor torch.swapaxes Tensor.swapaxes torch.swapdims "
     "Tensor.swapdims")
-FLAM_API flam_tensor *flam_transpose(const flam_tensor *input, int64_t dim0, int64_t dim1);
+FLAM_API FLAM_VIEW flam_tensor *flam_transpose(
+    const flam_tensor *input, int64_t dim0, int64_t dim1);
 
 /** The transpose of a matrix; vectors and 0-d tensors come back as they are.
  *
@@ -105,7 +106,7 @@ FLAM_API flam_tensor *flam_transpose(const flam_tensor *input, int64_t dim0, int
  * - errors: `FLAM_ERROR_SHAPE` where `input` has more than two dimensions.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_t(const flam_tensor *input);
+FLAM_API FLAM_VIEW flam_tensor *flam_t(const flam_tensor *input);
 
 /** A view that repeats dimensions of size 1 without copying.
  *
@@ -115,7 +116,7 @@ FLAM_API flam_tensor *flam_t(const flam_tensor *input);
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
 FLAM_TORCH("Tensor")
-FLAM_API flam_tensor *flam_expand(
+FLAM_API FLAM_VIEW flam_tensor *flam_expand(
     const flam_tensor *input, FLAM_VARIADIC const int64_t *size, size_t n_size);
 
 /** Options of `flam_slice`. */
@@ -134,7 +135,8 @@ typedef struct flam_slice_options {
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1.
  */
-FLAM_API flam_tensor *flam_slice(const flam_tensor *input, const flam_slice_options *options);
+FLAM_API FLAM_VIEW flam_tensor *flam_slice(
+    const flam_tensor *input, const flam_slice_options *options);
 
 /** A view of one index of a dimension, which disappears.
  *
@@ -145,7 +147,7 @@ FLAM_API flam_tensor *flam_slice(const flam_tensor *input, const flam_slice_opti
  * - errors: `FLAM_ERROR_INDEX` for `dim` or `index` out of range.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_select(const flam_tensor *input, int64_t dim, int64_t index);
+FLAM_API FLAM_VIEW flam_tensor *flam_select(const flam_tensor *input, int64_t dim, int64_t index);
 
 /** A view of `length` indices of a dimension from `start` on.
  *
@@ -157,7 +159,7 @@ FLAM_API flam_tensor *flam_select(const flam_tensor *input, int64_t dim, int64_t
  * - errors: `FLAM_ERROR_INDEX` where the range leaves the dimension.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_narrow(
+FLAM_API FLAM_VIEW flam_tensor *flam_narrow(
     const flam_tensor *input, int64_t dim, int64_t start, int64_t length);
 
 /** A view without dimensions of size 1.
@@ -168,7 +170,7 @@ FLAM_API flam_tensor *flam_narrow(
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_squeeze(
+FLAM_API FLAM_VIEW flam_tensor *flam_squeeze(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim);
 
 /** A view with a new dimension of size 1.
@@ -179,7 +181,7 @@ FLAM_API flam_tensor *flam_squeeze(
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_unsqueeze(const flam_tensor *input, int64_t dim);
+FLAM_API FLAM_VIEW flam_tensor *flam_unsqueeze(const flam_tensor *input, int64_t dim);
 
 /** Options of `flam_flatten`. */
 typedef struct flam_flatten_options {
@@ -195,7 +197,8 @@ typedef struct flam_flatten_options {
  * - errors: `FLAM_ERROR_INDEX` for dimensions out of range or order.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_flatten(const flam_tensor *input, const flam_flatten_options *options);
+FLAM_API FLAM_VIEW flam_tensor *flam_flatten(
+    const flam_tensor *input, const flam_flatten_options *options);
 
 /** The tensor itself where it is contiguous in C order, else a contiguous copy.
  *
@@ -235,7 +238,7 @@ FLAM_API flam_tensor *flam_detach(const flam_tensor *input);
  */
 FLAM_TORCH("torch Tensor")
 FLAM_LAYER("Unflatten([dim=], unflattened_size=[sizes])")
-FLAM_API flam_tensor *flam_unflatten(
+FLAM_API FLAM_VIEW flam_tensor *flam_unflatten(
     const flam_tensor *input, int64_t dim, const int64_t *sizes, size_t n_sizes);
 
 /** All windows of a dimension; they stand in a new last dimension.
@@ -250,7 +253,7 @@ FLAM_API flam_tensor *flam_unflatten(
  *   the dimension.
  */
 FLAM_TORCH("Tensor.unfold")
-FLAM_API flam_tensor *flam_unfold_dim(
+FLAM_API FLAM_VIEW flam_tensor *flam_unfold_dim(
     const flam_tensor *input, int64_t dimension, int64_t size, int64_t step);
 
 /** Options of `flam_diagonal_scatter` and `flam_diagonal`. */
@@ -270,7 +273,8 @@ typedef struct flam_diagonal_options {
  *   they are equal.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_diagonal(const flam_tensor *input, const flam_diagonal_options *options);
+FLAM_API FLAM_VIEW flam_tensor *flam_diagonal(
+    const flam_tensor *input, const flam_diagonal_options *options);
 
 /** A view with dimensions moved; the others keep their order.
  *
@@ -282,7 +286,7 @@ FLAM_API flam_tensor *flam_diagonal(const flam_tensor *input, const flam_diagona
  *   differ in length or repeat a dimension.
  */
 FLAM_TORCH("torch Tensor torch.moveaxis Tensor.moveaxis")
-FLAM_API flam_tensor *flam_movedim(
+FLAM_API FLAM_VIEW flam_tensor *flam_movedim(
     const flam_tensor *input, const int64_t *source, size_t n_source, const int64_t *destination,
     size_t n_destination);
 
@@ -294,7 +298,7 @@ FLAM_API flam_tensor *flam_movedim(
  * - errors: as `flam_view`.
  */
 FLAM_TORCH("Tensor")
-FLAM_API flam_tensor *flam_view_as(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_VIEW flam_tensor *flam_view_as(const flam_tensor *input, const flam_tensor *other);
 
 /** The same elements in the shape of another tensor.
  *
@@ -304,7 +308,7 @@ FLAM_API flam_tensor *flam_view_as(const flam_tensor *input, const flam_tensor *
  * - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
  */
 FLAM_TORCH("Tensor")
-FLAM_API flam_tensor *flam_reshape_as(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_VIEW flam_tensor *flam_reshape_as(const flam_tensor *input, const flam_tensor *other);
 
 /** A view that repeats dimensions of size 1 up to another tensor's shape.
  *
@@ -314,7 +318,7 @@ FLAM_API flam_tensor *flam_reshape_as(const flam_tensor *input, const flam_tenso
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
 FLAM_TORCH("Tensor")
-FLAM_API flam_tensor *flam_expand_as(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_VIEW flam_tensor *flam_expand_as(const flam_tensor *input, const flam_tensor *other);
 
 /** A view that repeats dimensions of size 1 up to a shape.
  *
@@ -324,7 +328,7 @@ FLAM_API flam_tensor *flam_expand_as(const flam_tensor *input, const flam_tensor
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_broadcast_to(
+FLAM_API FLAM_VIEW flam_tensor *flam_broadcast_to(
     const flam_tensor *input, const int64_t *size, size_t n_size);
 
 /** All elements in one dimension.
@@ -334,7 +338,7 @@ FLAM_API flam_tensor *flam_broadcast_to(
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch Tensor")
-FLAM_API flam_tensor *flam_ravel(const flam_tensor *input);
+FLAM_API FLAM_VIEW flam_tensor *flam_ravel(const flam_tensor *input);
 
 /** The tensor with at least one dimension.
  *
@@ -343,7 +347,7 @@ FLAM_API flam_tensor *flam_ravel(const flam_tensor *input);
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch")
-FLAM_API flam_tensor *flam_atleast_1d(const flam_tensor *input);
+FLAM_API FLAM_VIEW flam_tensor *flam_atleast_1d(const flam_tensor *input);
 
 /** The tensor with at least two dimensions.
  *
@@ -352,7 +356,7 @@ FLAM_API flam_tensor *flam_atleast_1d(const flam_tensor *input);
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch")
-FLAM_API flam_tensor *flam_atleast_2d(const flam_tensor *input);
+FLAM_API FLAM_VIEW flam_tensor *flam_atleast_2d(const flam_tensor *input);
 
 /** The tensor with at least three dimensions.
  *
@@ -361,7 +365,7 @@ FLAM_API flam_tensor *flam_atleast_2d(const flam_tensor *input);
  * - errors: none but those of a failed operand.
  */
 FLAM_TORCH("torch")
-FLAM_API flam_tensor *flam_atleast_3d(const flam_tensor *input);
+FLAM_API FLAM_VIEW flam_tensor *flam_atleast_3d(const flam_tensor *input);
 
 /** Drops dimensions of size 1 in place.
  *

@@ -196,7 +196,8 @@ typedef struct flam_quantile_options {
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=f32")
 FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_quantile(
-    const flam_tensor *input, const flam_tensor *q, const flam_quantile_options *options);
+    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *q,
+    const flam_quantile_options *options);
 
 /** Quantiles of the elements that are numbers.
  *
@@ -210,7 +211,8 @@ FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_quantile(
 FLAM_TORCH("torch Tensor")
 FLAM_AUTOCAST("cpu=f32")
 FLAM_API FLAM_BLOCKS FLAM_OUT_EXACT flam_tensor *flam_nanquantile(
-    const flam_tensor *input, const flam_tensor *q, const flam_quantile_options *options);
+    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *q,
+    const flam_quantile_options *options);
 
 /** Options of `flam_unique` and `flam_unique_consecutive`. */
 typedef struct flam_unique_options {

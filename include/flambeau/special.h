@@ -157,7 +157,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_heaviside(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_copysign(
-    const flam_tensor *input, const flam_tensor *other);
+    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other);
 
 /** `sqrt(x^2 + y^2)` elementwise, without overflow on the way.
  *
@@ -200,7 +200,7 @@ FLAM_API FLAM_OUT flam_tensor *flam_logaddexp2(const flam_tensor *input, const f
 FLAM_TORCH("torch Tensor torch.special.xlogy")
 FLAM_AUTOCAST("cuda=rest")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_xlogy(
-    const flam_tensor *input, const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other);
 
 /** `x 2^y` elementwise.
  *
@@ -223,7 +223,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_ldexp(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_float_power(
-    const flam_tensor *input, const flam_tensor *exponent);
+    FLAM_OR_NUMBER const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *exponent);
 
 #ifdef __cplusplus
 }

@@ -24,8 +24,8 @@ extern "C" {
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_OUT_EXACT flam_tensor *flam_where(
-    const flam_tensor *condition, const flam_tensor *input,
-    FLAM_NUMBER(f64 i64) const flam_tensor *other);
+    const flam_tensor *condition, FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
  *
@@ -39,8 +39,8 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_where(
 FLAM_TORCH("torch Tensor torch.clip Tensor.clip")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp(
     const flam_tensor *input,
-    FLAM_NULLABLE FLAM_NUMBER(f64 i64) const flam_tensor *min FLAM_DEFAULT(NULL),
-    FLAM_NULLABLE FLAM_NUMBER(f64 i64) const flam_tensor *max FLAM_DEFAULT(NULL));
+    FLAM_NULLABLE FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *min FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *max FLAM_DEFAULT(NULL));
 
 /** Elements not below a bound. NaN stays NaN.
  *
@@ -51,7 +51,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_min(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *min);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *min);
 
 /** Elements not above a bound. NaN stays NaN.
  *
@@ -62,7 +62,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_min(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_max(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) const flam_tensor *max);
+    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *max);
 
 /** `input` with `value` wherever `mask` holds.
  *
@@ -76,7 +76,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_max(
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE flam_tensor *flam_masked_fill(
     const flam_tensor *input, const flam_tensor *mask,
-    FLAM_NUMBER(f64 i64) const flam_tensor *value);
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *value);
 
 /** Linear interpolation, `input + weight * (end - input)` elementwise.
  *
@@ -89,7 +89,8 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_masked_fill(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_lerp(
-    const flam_tensor *input, const flam_tensor *end, FLAM_NUMBER(f64) const flam_tensor *weight);
+    const flam_tensor *input, const flam_tensor *end,
+    FLAM_NUMBER(f64) FLAM_OR_NUMBER const flam_tensor *weight);
 
 /** `input + value * tensor1 * tensor2` elementwise.
  *

@@ -17,9 +17,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/thread_state.h"
 
 namespace flambeau {
 namespace {
+
+const Carried<int> carried_inline([]() -> int& { return detail::t_inline; });
 
 struct Job {
   int64_t n, grain, chunks;

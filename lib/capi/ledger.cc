@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/quarantine.h"
+#include "base/thread_state.h"
 #include "capi/gen/targets.h"
 #include "capi/guard.h"
 
@@ -54,7 +55,8 @@ Ledger& ledger() {
 }
 
 FLAM_THREAD_LOCAL const char* t_function = "";  // the call that runs, while handles are checked
-FLAM_THREAD_LOCAL bool t_inside = false;        // the ledger frees memory of its own
+const Carried<const char*> carried_function([]() -> const char*& { return t_function; });
+FLAM_THREAD_LOCAL bool t_inside = false;  // the ledger frees memory of its own
 
 class Locked {
  public:

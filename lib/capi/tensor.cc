@@ -10,6 +10,7 @@
 #include "graph/mode.h"
 #include "ops/ops.h"
 #include "tensor/defaults.h"
+#include "tensor/order.h"
 
 namespace flambeau::capi {
 
@@ -109,7 +110,8 @@ Tensor tensor_pin_memory(const Tensor& t) {
   if (tensor_is_pinned(t)) return t;
   const GradMode off(false);
   Tensor pinned(make_ref<TensorImpl>(make_ref<Storage>(Storage::Pinned{}, t.nbytes()), 0, t.sizes(),
-                                     contiguous_strides(t.sizes()), t.dtype()));
+                                     is_dense(t) ? Dims(t.strides()) : dense_strides(t),
+                                     t.dtype()));
   return ops::copy_(pinned, t);
 }
 

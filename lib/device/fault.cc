@@ -1,8 +1,12 @@
 // The counters behind fault.h. Arming resets them, so that every test starts from 1.
 #include "device/fault.h"
 
+#include "base/thread_state.h"
+
 namespace flambeau::fault {
 namespace {
+
+const Carried<int> carried_exempt([]() -> int& { return t_exempt; });
 
 struct Point {
   std::atomic<int64_t> count{0}, target{0};

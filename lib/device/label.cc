@@ -5,7 +5,13 @@
 #include <string>
 #include <unordered_set>
 
+#include "base/thread_state.h"
+
 namespace flambeau {
+
+namespace {
+const Carried<Label> carried_label([]() -> Label& { return t_label; });
+}  // namespace
 
 const char* intern(std::string_view text) {
   static std::mutex& mutex = *new std::mutex;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/thread_local.h"
+#include "base/thread_state.h"
 #include "device/call.h"
 #include "device/current.h"
 #include "device/event.h"
@@ -38,6 +39,15 @@ DeviceStreams& streams_of(Device d) {
 
 // Ids fit in 16 bits; a thread's current streams are few enough to stay in static TLS.
 FLAM_THREAD_LOCAL uint16_t t_current[2 * kMaxDevices] = {};
+
+class CarriedChoice final : public Carrier {
+ public:
+  std::any take() const override { return current_choice(); }
+  void give(const std::any& taken) const override {
+    restore_choice(std::any_cast<const Current&>(taken));
+  }
+};
+const CarriedChoice carried_choice;
 
 bool launch_blocking() {
   static const bool on = [] {

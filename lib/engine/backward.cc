@@ -5,23 +5,20 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <optional>
 #include <queue>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
-#include "device/current.h"
+#include "base/thread_state.h"
 #include "device/label.h"
 #include "device/probe.h"
 #include "device/step.h"
-#include "graph/generator.h"
 #include "graph/mode.h"
 #include "graph/saved_hooks.h"
 #include "ops/ops.h"
 #include "ops/read.h"
+#include "tensor/order.h"
 
 namespace flambeau {
 
@@ -171,11 +168,6 @@ Tensor conform(Tensor g, DimsView sizes, Dtype dtype, const char* op) {
     g = ops::sum_to(g, sizes);
   }
   return g.dtype() == dtype ? g : ops::to_dtype(g, dtype);
-}
-
-// Whether the elements fill one run of memory, in whatever order, each once.
-bool is_dense(const Tensor& t) {
-  return t.is_contiguous() || std::ranges::equal(t.strides(), dense_strides(t));
 }
 
 bool is_only_user(const Tensor& t) {  // and no expanded gradient
@@ -365,29 +357,8 @@ class RunningPass {
 constexpr int kDeepest = 60;
 FLAM_THREAD_LOCAL int walks_open = 0;
 
-// Runs f on a thread of its own, as this one: with its modes, devices, streams and generators.
-template <class F> void on_another_thread(F&& f) {
-  const Modes mine = modes;
-  const Current chosen = current_choice();
-  Generator* const generator = generator_override();
-  std::exception_ptr failure;
-  std::thread other([&] {
-    restore_choice(chosen);
-    const ModeScope same(mine);
-    std::optional<GeneratorScope> drawing;
-    if (generator) drawing.emplace(*generator);
-    try {
-      f();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  });
-  other.join();
-  if (failure) std::rethrow_exception(failure);
-}
-
 void Walk::run() {
-  if (walks_open >= kDeepest) return on_another_thread([this] { run(); });
+  if (walks_open >= kDeepest) return run_on_another_thread([this] { run(); });
   struct Open {
     Open() { ++walks_open; }
     ~Open() { --walks_open; }

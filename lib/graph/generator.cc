@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "base/thread_state.h"
+
 namespace flambeau {
 
 namespace {
@@ -21,6 +23,7 @@ Defaults& table() {
 }
 
 FLAM_THREAD_LOCAL Generator* t_override = nullptr;
+const Carried<Generator*> carried_generator([]() -> Generator*& { return t_override; });
 
 }  // namespace
 
@@ -51,7 +54,6 @@ void GeneratorStates::restore() const {
   for (const Entry& e : entries_) e.generator->set_state(e.state);
 }
 
-Generator* generator_override() { return t_override; }
 GeneratorScope::GeneratorScope(Generator& g) : before_(t_override) { t_override = &g; }
 GeneratorScope::~GeneratorScope() { t_override = before_; }
 

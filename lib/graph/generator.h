@@ -60,9 +60,6 @@ class GeneratorStates {
   uint64_t seed_;  // of default generators
 };
 
-// What a GeneratorScope set on this thread, or null.
-Generator* generator_override();
-
 // While it lives, random ops of this thread draw from `g` instead of default generators.
 class GeneratorScope {
  public:

@@ -3,12 +3,21 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/thread_state.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
+#include "tensor/defaults.h"
 
 namespace flambeau {
 
 ViewNode make_view_node = nullptr;
+
+namespace {
+[[maybe_unused]] const bool told = [] {
+  makes_inference_tensors = [] { return modes.inference; };
+  return true;
+}();
+}  // namespace
 
 void destroy(AutogradData* d) noexcept { delete d; }
 
@@ -126,10 +135,14 @@ void set_history(const Tensor& t, Ref<Node> node) {
 // ---- nodes
 // -----------------------------------------------------------------------------------------------
 
-uint64_t Node::next_sequence() {
-  static FLAM_THREAD_LOCAL uint64_t next = 0;
-  return next++;
-}
+namespace {
+FLAM_THREAD_LOCAL uint64_t t_sequence = 0;
+const Carried<uint64_t> carried_sequence([]() -> uint64_t& { return t_sequence; });
+const Carried<Node*> carried_node([]() -> Node*& { return current_node; });
+const Carried<Modes> carried_modes([]() -> Modes& { return modes; });
+}  // namespace
+
+uint64_t Node::next_sequence() { return t_sequence++; }
 
 void Node::destroy() noexcept {
   // Deleting a node drops its edges; nodes that die by that queue up here instead of recursing.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/thread_state.h"
 #include "device/label.h"
 #include "nn/module.h"
 #include "nn/owners.h"
@@ -19,6 +20,7 @@ struct Left {
   std::string module;
 };
 thread_local Left t_left;
+const Carried<Left> carried_failure([]() -> Left& { return t_left; });
 
 }  // namespace
 

@@ -315,7 +315,6 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   Tensor y = in_c_order ? flambeau::empty(sizes, result, device_)
                         : empty_strided(sizes, dense_strides({inputs, n}, sizes), result, device_);
   run_map(op_, k, dtype, y, {inputs, n}, params);
-  y.impl()->inference = modes.inference;
   return y;
 }
 
@@ -328,7 +327,6 @@ Tensor Call::output(DimsView sizes, Dtype dtype, bool channels_last) {
     if (!aliased && target.dtype() == dtype && target.is_contiguous()) return adopt_target();
   }
   Tensor y = empty_image(sizes, dtype, device_, channels_last);
-  y.impl()->inference = modes.inference;
   return y;
 }
 

@@ -7,6 +7,7 @@
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
+#include "tensor/order.h"
 
 namespace flambeau {
 
@@ -124,11 +125,6 @@ namespace {
   fail(Code::invalid_argument, op,
        ": unsupported operation: some elements of the input tensor and the written-to tensor refer "
        "to a single memory location. Please clone() the tensor before performing the operation.");
-}
-
-// Whether the elements fill one stretch of memory, each once, in whatever order of dimensions.
-bool is_dense(const Tensor& t) {
-  return t.is_contiguous() || span_of(t.sizes(), t.strides()) == t.numel();
 }
 
 }  // namespace

@@ -5,6 +5,22 @@
 
 namespace flambeau {
 
+bool is_dense(const Tensor& t) {
+  if (t.is_contiguous() || t.numel() == 0) return true;
+  SmallVector<size_t, 8> order;  // innermost first
+  for (size_t d = 0; d < t.sizes().size(); ++d) {
+    if (t.sizes()[d] != 1) order.push_back(d);
+  }
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return t.strides()[a] < t.strides()[b]; });
+  int64_t step = 1;
+  for (size_t d : order) {
+    if (t.strides()[d] != step) return false;
+    step *= t.sizes()[d];
+  }
+  return true;
+}
+
 bool is_channels_last(const Tensor& t, bool depth) {
   if ((t.dim() != 4 && !(depth && t.dim() == 5)) || t.strides()[1] == 0) return false;
   const DimsView sizes = t.sizes(), strides = t.strides();

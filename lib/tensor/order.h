@@ -1,9 +1,13 @@
-// torch's orders of an image's dimensions. Strides alone say that channels come last, as in torch:
-// an op whose operand is so lays its result out alike.
+// Orders of dimensions in memory, torch's of an image among them. Strides alone say that channels
+// come last, as in torch: an op whose operand is so lays its result out alike.
 #pragma once
 #include "tensor/tensor.h"
 
 namespace flambeau {
+
+// Whether the elements fill one stretch of memory, each once, in whatever order of dimensions.
+// Steps along dimensions of one element do not count; no elements fill an empty stretch.
+bool is_dense(const Tensor& t);
 
 // Whether a [n, c, h, w] or [n, c, d, h, w] lies with its channels innermost. Strides that fit both
 // orders count as C order; `depth`: whether five dimensions count.

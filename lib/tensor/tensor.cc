@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "device/front.h"
 #include "device/label.h"
+#include "tensor/defaults.h"
 
 namespace flambeau {
 
@@ -77,17 +78,21 @@ static Ref<Storage> new_storage(DimsView sizes, Dtype dtype, Device device, size
   return make_ref<Storage>(resolve(device), bytes);
 }
 
+static Tensor made(Ref<TensorImpl> t) {
+  t->inference = makes_inference_tensors();
+  return Tensor(std::move(t));
+}
+
 Tensor empty(DimsView sizes, Dtype dtype, Device device) {
   const int64_t n = numel_of(sizes);
   auto storage = new_storage(sizes, dtype, device, size_t(n) * size_of(dtype));
-  return Tensor(
-      make_ref<TensorImpl>(std::move(storage), 0, sizes, contiguous_strides(sizes), dtype));
+  return made(make_ref<TensorImpl>(std::move(storage), 0, sizes, contiguous_strides(sizes), dtype));
 }
 
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device) {
   const size_t bytes = size_t(span_of(sizes, strides)) * size_of(dtype);
   auto storage = new_storage(sizes, dtype, device, bytes);
-  return Tensor(make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype));
+  return made(make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype));
 }
 
 // How far apart neighbours along `dim` of a result are in an operand that broadcasts to it.
@@ -145,6 +150,7 @@ template <class T> static Tensor wrapped(T v) {
   Tensor t = empty({}, dtype_of<T>, kCpu);
   std::memcpy(t.data(), &v, sizeof v);
   t.impl()->wrapped_number = true;
+  t.impl()->inference = false;  // numbers are kept, and used in any mode
   return t;
 }
 Tensor wrapped_number(double v) { return wrapped(v); }

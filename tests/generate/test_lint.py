@@ -167,6 +167,18 @@ BAD = [
     ),
     (DOC + API + f"flam_tensor *flam_f(FLAM_NUMBER(f32) {TENSOR});", "write f64 i64, or one of"),
     (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_OR_NUMBER double a);",
+        "FLAM_OR_NUMBER is for a tensor that an operation reads",
+    ),
+    (
+        DOC + API + f"flam_tensor *flam_f(FLAM_OR_NUMBER {TENSOR});",
+        "FLAM_OR_NUMBER is for operations that FLAM_TORCH names",
+    ),
+    (
+        doc("n") + API + "FLAM_VIEW flam_tensor *flam_f(int64_t n);",
+        "FLAM_VIEW is for operations (namespace: ops) that take a tensor, or a list",
+    ),
+    (
         doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_NUMBER(f64) double a);",
         "FLAM_NUMBER is for a tensor that an operation reads",
     ),

@@ -34,6 +34,16 @@ def shared(row, device):
             )
 
 
+def based(row, device):
+    """A view of an operand knows the program's own object."""
+    for case in cases(row, row.dtypes[0]) if row.view is not False else ():
+        ts = case.on(device)
+        places = {t.untyped_storage().data_ptr() for t in ts if t.numel()}
+        for y in tensors_of(case.call(ts, device)):
+            if y._is_view() and y.untyped_storage().data_ptr() in places:
+                assert any(y._base is t for t in ts), f"{case.what}: its base is another object"
+
+
 def writable(view):
     """Whether each of its elements has a place of its own."""
     places = np.zeros(tuple(view.shape), int)

@@ -15,12 +15,12 @@ PACKAGE = Path("bindings/python/flambeau")
 # between the first and the last see each other as long as there is no circle.
 LAYERS = [
     "_errors _library _on_demand _deprecated.__init__ version",
-    "_types _refused _signed",
+    "_types _refused _signed _thread_state",
     "_call _callbacks _default_device _gen _memory_format _printing",
     "_tensor",
     "_factory",
     "_complex _contract _copies _debug_switches _deprecated _dlpack _exchange foreach _functions "
-    "_identity _indexing _operators _signatures _storage _unique autograd linalg random "
+    "_indexing _operators _signatures _storage _unique autograd linalg random "
     "special",
     "_torch",
     "",  # every other package

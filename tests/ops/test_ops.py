@@ -52,6 +52,7 @@ def test_out(name, device):
 def test_memory_of_results(name, device):
     sharing.shared(ROWS[name], device)
     sharing.copied(ROWS[name], device)
+    sharing.based(ROWS[name], device)
     sharing.written_views_have_gradients(ROWS[name])
 
 

@@ -195,6 +195,33 @@ def test_set_takes_tensors_and_storages():
     assert torch.ones(2).set_().shape == (0,)
 
 
+def test_set_grows_a_storage_as_far_as_it_reaches():
+    def over(source, *given):
+        return torch.zeros(0).set_(source, *given)
+
+    for take in (torch.Tensor.untyped_storage, torch.Tensor.storage, lambda t: t):
+        for offset, size, stride, elements in (
+            (0, (4,), (1,), 4),
+            (0, (8,), (1,), 8),
+            (2, (4,), (1,), 6),
+            (3, (2, 3), (5, 1), 11),
+            (1, (2, 2), (0, 1), 4),
+            (0, (0, 9), (9, 1), 4),
+        ):
+            x = torch.arange(4.0)
+            found = over(take(x), offset, size, stride)
+            assert (found.shape, found.stride(), found.storage_offset()) == (size, stride, offset)
+            assert x.untyped_storage().nbytes() == 4 * elements
+            assert x.untyped_storage().data_ptr() == found.untyped_storage().data_ptr()
+            assert x.tolist() == [0, 1, 2, 3]
+    for wrong in ((-1, (2,), (1,)), (0, (2,), (-1,)), (0, (2, 2), (1,))):
+        with pytest.raises(RuntimeError):
+            over(torch.arange(4.0).untyped_storage(), *wrong)
+    fixed = torch.frombuffer(bytearray(16), dtype=torch.float32)
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        over(fixed.untyped_storage(), 0, (8,), (1,))
+
+
 def test_digits_of_devices_are_plain():
     with pytest.raises(RuntimeError, match="Invalid device string"):
         torch.device("cuda:²")

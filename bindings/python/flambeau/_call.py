@@ -5,8 +5,10 @@ A generated body tries the direct C call; when a Python value does not fit (`Att
 `TypeError`, `KeyError`), `_slow` converts each argument by its declared kind, with an error that
 names the argument."""
 
+import gc
 from collections import namedtuple
 from operator import index
+from weakref import ref
 
 from . import _deprecated
 from ._errors import InvalidArgumentError, exception_of
@@ -67,6 +69,35 @@ def wrap(h, cls=None):
     t = _new(cls or Tensor)
     t._h = h
     return t
+
+
+objects = {}  # by handle: weakly, leaves and what views were taken of
+_FEW = _most = 4096
+_gone = type(None)  # what an absent entry answers: None
+
+
+def object_of(found):
+    """The program's own object of a tensor that the library gave a new handle for, such as
+    `view._base` and `node.variable`; `found` itself where none lives."""
+    known = objects.get(found._h, _gone)()
+    if known is None or known._h != found._h:
+        objects[found._h] = ref(found)
+        return found
+    return known
+
+
+def _forget(phase, info):
+    """Drops the entries of objects that are gone, whenever they could be half of all."""
+    global _most
+    if phase == "stop" and len(objects) > (_FEW if info["generation"] == 2 else _most):
+        for h in [h for h, known in list(objects.items()) if known() is None]:
+            known = objects.pop(h, _gone)
+            if known() is not None:  # another thread's, of a new tensor at that place
+                objects.setdefault(h, known)
+        _most = max(_FEW, 2 * len(objects))
+
+
+gc.callbacks.append(_forget)
 
 
 class _Handle:
@@ -388,15 +419,21 @@ def fill(out, values, name, cast=False, stacklevel=4):
     return out
 
 
-def made_in(out, make, *args, dtype=None, device=None, requires_grad=False, spaced=False, **named):
+def made_in(out, memory_format, make, *args, dtype=None, device=None, requires_grad=False,
+            spaced=False, **named):  # fmt: skip
     """What a function makes of no tensors, in `out`, whose dtype and device it gets; `spaced`:
     numbers from one to another, which have no shape of their own."""
     name = make.__name__
+    if memory_format is not None:
+        raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
     shape_before(out, name)
     if dtype is not None and dtype_of(dtype) is not out.dtype:
         raise RuntimeError(f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
     if device is not None and device_type(device).type != out.device.type:
-        raise RuntimeError(f"device {device} does not match device of out parameter ({out.device})")
+        raise RuntimeError(
+            f"device type {device_type(device).type} does not match device type of out parameter "
+            f"({out.device.type})"
+        )
     made = make(*args, dtype=out.dtype, device=out.device, **named)
     if spaced and out.numel() == made.numel():  # as in torch: the shape of `out` stays
         made = made.reshape(out.shape)
@@ -404,16 +441,12 @@ def made_in(out, make, *args, dtype=None, device=None, requires_grad=False, spac
     return out.requires_grad_() if requires_grad else out
 
 
-def ordered(input, memory_format):
-    """What lies in memory as what is to be made like `input`."""
-    if memory_format._name == "preserve_format":
-        return input
-    return input.detach().contiguous(memory_format=memory_format)
-
-
-def made_as(memory_format, make, *args, requires_grad=False, **named):
-    """What a function makes of no tensors, in another order of memory."""
-    made = make(*args, **named).contiguous(memory_format=memory_format)
+def made_as(memory_format, pinned, make, *args, requires_grad=False, **named):
+    """What a function makes, in another order of memory or in page-locked memory."""
+    made = make(*args, **named)
+    if memory_format is not None:
+        made = made._laid_out(memory_format)
+    made = made.pin_memory() if pinned else made
     return made.requires_grad_() if requires_grad else made
 
 

@@ -5,6 +5,7 @@ exception.
 trampoline that fails records the exception object itself; `_call._raise` raises that same object at
 the caller."""
 
+from . import _thread_state
 from ._call import _NULL, _fast, ffi, wrap
 
 _alive = set()  # handles cffi made; they live until dropped
@@ -71,6 +72,12 @@ def guarded(name):
     return define
 
 
+def dropping(name):
+    """Makes trampoline `name` drop its second argument, which `keep` made."""
+    ffi.def_extern(name=name)(lambda user, kept, _drop=_drop: _drop(kept))
+    return getattr(_fast, name)
+
+
 def borrowed(h, cls=None):
     """A Python tensor for a handle that the caller keeps; None for NULL."""
     return None if h == _NULL else wrap(_fast.flam_tensor_retain(h), cls)
@@ -79,3 +86,23 @@ def borrowed(h, cls=None):
 def given_away(tensor):
     """A new reference for the library to own."""
     return _NULL if tensor is None else _fast.flam_tensor_retain(tensor._h)
+
+
+# ---- a thread's state: registered here, for only callbacks see that their thread is another one
+
+
+@guarded("flam_py_thread_state_take")
+def _take(user, out_state):
+    out_state[0] = keep(_thread_state.take())
+
+
+@guarded("flam_py_thread_state_give")
+def _give(user, state):
+    _thread_state.give(value_of(state))
+
+
+_drop_state = dropping("flam_py_thread_state_drop_state")
+
+
+_state = table("flam_thread_state", None, take=_take, give=_give, drop_state=_drop_state)
+_fast.flam_hook_release(_fast.flam_thread_state_register(_state))

@@ -3,7 +3,7 @@
 import warnings
 from array import array
 
-from ._call import _NULL, _blocking, _fast, _number, ffi, made_in, wrap
+from ._call import _NULL, _blocking, _fast, _number, ffi, made_as, made_in, wrap
 from ._callbacks import DROP, keep
 from ._deprecated import warn_once
 from ._gen import api, ops
@@ -155,9 +155,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         made = _copied(_numpy_array(data), dtype, device)
     else:
         made = _from_sequence(data, dtype, device)
-    if requires_grad:
-        made.requires_grad_()
-    return made.pin_memory() if pin_memory else made
+    made = made.pin_memory() if pin_memory else made
+    return made.requires_grad_() if requires_grad else made
 
 
 def of_storage(storage, dtype=None):
@@ -360,15 +359,16 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     """Numbers from `start` (0 where one argument is given) up to, without, `end`."""
     if end is None:
         start, end = 0, start
+    options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
     if out is not None:
-        options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-        return made_in(out, arange, start, end, step, spaced=True, **options)
+        return made_in(out, None, arange, start, end, step, spaced=True, **options)
+    if pin_memory:
+        return made_as(None, True, arange, start, end, step, **options)
     bounds = [v if isinstance(v, Tensor) else _number(v) for v in (start, end, step)]
     if any(v is None for v in bounds):
         raise TypeError("arange(): start, end and step must be numbers")
     dtype = None if dtype is None else dtype_of(dtype)
-    made = api.arange(*bounds, dtype, device, requires_grad)
-    return made.pin_memory() if pin_memory else made
+    return api.arange(*bounds, dtype, device, requires_grad)
 
 
 def _as_size(value):

@@ -6,7 +6,7 @@ the most frequent index, goes straight to `flam_select`."""
 
 from operator import index as index_of
 
-from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _rel, _scalar
+from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _rel, _scalar, objects, ref
 from ._deprecated import warn
 from ._factory import as_tensor
 from ._factory import tensor as tensor_of
@@ -31,6 +31,7 @@ def get(tensor, index):
         h = _blocking.flam_index(tensor._h, *items)
     if not h:
         _raise()
+    objects[tensor._h] = ref(tensor)
     t = _new(Tensor)
     t._h = h
     return t

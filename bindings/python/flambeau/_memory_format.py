@@ -34,12 +34,22 @@ def resize_(self, *size, memory_format=None):
     ops.TENSOR["resize_"](self, *size)
     if memory_format is preserve_format:
         raise RuntimeError(f"Unsupported memory format {memory_format}")
-    orders = _channels(self, memory_format)
-    if orders is not None:
-        inner = [self.shape[d] for d in orders[0]]
-        strides = [math.prod(inner[i + 1 :]) for i in range(len(inner))]
-        ops.TENSOR["as_strided_"](self, self.shape, [strides[d] for d in orders[1]])
-    return self
+    return self if memory_format is None else _rearranged(self, memory_format)
+
+
+def _rearranged(tensor, memory_format):
+    """Dense memory taken for that of another order; what lies in it moves."""
+    orders = _channels(tensor, memory_format) or (range(tensor.dim()),) * 2
+    inner = [tensor.shape[d] for d in orders[0]]
+    strides = [math.prod(inner[i + 1 :]) for i in range(len(inner))]
+    return ops.TENSOR["as_strided_"](tensor, tensor.shape, [strides[d] for d in orders[1]])
+
+
+def laid_out(made, memory_format):
+    """What was just made of one value, or of random ones, in another order; no copy."""
+    if memory_format is preserve_format:
+        return made
+    return _rearranged(made, memory_format)
 
 
 def formatted(tensor, memory_format):

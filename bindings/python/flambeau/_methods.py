@@ -17,7 +17,6 @@ _LAZY = {
     "_dlpack": "__dlpack__=export",
     "_exchange": "__copy__=shallow_copy __deepcopy__=deep_copy __reduce_ex__=reduced "
     "numpy=to_numpy tolist=to_list",
-    "_identity": "_base",
     "_storage": "storage=TypedStorage untyped_storage=storage_of",
     "_unique": "unique unique_consecutive",
     "autograd.graph": "grad_fn=node_of register_hook register_post_accumulate_grad_hook",
@@ -63,7 +62,7 @@ for _name, _why in (
     ("_view_func", "a view is made anew by calling what made it"),
 ):
     setattr(Tensor, _name, staticmethod(_refused.function("torch.Tensor", _name, _why)))
-for _shown in ("_base", "grad_fn", "imag", "real"):
+for _shown in ("grad_fn", "imag", "real"):
     setattr(Tensor, _shown, property(getattr(Tensor, _shown)))
 Tensor.__torch_function__ = classmethod(_torch_function)
 Tensor.__init_subclass__ = classmethod(_init_subclass)

@@ -311,7 +311,7 @@ def sum_to_size(self, *size):
 
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """Takes over memory: that and the shape of a tensor; or of a storage, or of a tensor's, from
-    an offset on with a shape; or nothing at all."""
+    an offset on with a shape, for which it grows; or nothing at all."""
     if source is None:
         source = ops._empty((0,), dtype=self.dtype, device=self.device)
     elif not isinstance(source, Tensor):
@@ -322,7 +322,13 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if size is not None:
         size = tuple(size) if hasattr(size, "__iter__") else (size,)
         steps = [prod(size[d + 1 :]) for d in range(len(size))] if stride is None else stride
-        source = source.detach().as_strided(size, steps, storage_offset)
+        row = source.detach().as_strided(
+            (source.untyped_storage().nbytes() // source.itemsize,), (1,), 0
+        )
+        reach = sum((n - 1) * step for n, step in zip(size, steps)) + storage_offset + 1
+        if reach > row.numel() and all(size) and storage_offset >= 0:
+            row.resize_(reach)
+        source = row.as_strided(size, steps, storage_offset)
     self.data = source
     return self
 

@@ -8,7 +8,7 @@ from _thread import get_ident
 from . import _call, _deprecated, _printing
 from ._call import _NULL, _blocking, _fast, _new, _raise, ffi
 from ._gen import api, ops
-from ._memory_format import clone, contiguous, formatted, is_contiguous, resize_
+from ._memory_format import clone, contiguous, formatted, is_contiguous, laid_out, resize_
 from ._types import (
     BY_CODE,
     NAMES,
@@ -84,7 +84,7 @@ class Tensor(metaclass=_TensorMeta):
     layout = strided
     names = property(lambda self: (None,) * self.dim())
     clone, contiguous, is_contiguous = clone, contiguous, is_contiguous
-    resize_ = resize_
+    resize_, _laid_out = resize_, laid_out
 
     @staticmethod
     def _make_subclass(cls, data, require_grad=False, **_):
@@ -196,6 +196,8 @@ class Tensor(metaclass=_TensorMeta):
         """Says whether operations on it are recorded."""
         if _fast.flam_tensor_set_requires_grad(self._h, requires_grad):
             _raise()
+        if requires_grad:
+            _call.objects[self._h] = _call.ref(self)
         return self
 
     is_leaf = property(lambda self: bool(_fast.flam_tensor_is_leaf(self._h)))
@@ -208,6 +210,12 @@ class Tensor(metaclass=_TensorMeta):
 
     def _is_view(self):
         return bool(_fast.flam_tensor_is_view(self._h))
+
+    @property
+    def _base(self):
+        """Of a view, the tensor whose memory it shows."""
+        found = api.tensor_base(self)
+        return None if found is None else _call.object_of(found)
 
     @property
     def grad(self):

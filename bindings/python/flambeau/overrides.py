@@ -4,7 +4,6 @@ A program without subclasses of Tensor pays nothing: the first subclass replaces
 their namespaces and on Tensor by ones that look at the classes of their arguments."""
 
 import functools
-import threading
 
 from . import _signatures, _torch
 from ._call import _fast, wrap
@@ -13,6 +12,7 @@ from ._gen import ops
 from ._on_demand import shown
 from ._operators import STAND_FOR
 from ._tensor import Tensor, disabled_torch_function
+from ._thread_state import ThreadState
 from .nn import functional
 
 __all__ = (
@@ -20,7 +20,8 @@ __all__ = (
     "is_tensor_method_or_property resolve_name"
 ).split()
 
-_state = threading.local()
+
+_state = ThreadState(off=False)
 _seeing = {}  # class -> whether it has a __torch_function__ of its own or inherited from a subclass
 
 
@@ -28,7 +29,7 @@ class DisableTorchFunctionSubclass:
     """A `with` block in which functions do not ask `__torch_function__`."""
 
     def __enter__(self):
-        self._before = getattr(_state, "off", False)
+        self._before = _state.off
         _state.off = True
 
     def __exit__(self, *exc):
@@ -62,7 +63,7 @@ def _overloaded(args, kwargs):
 
 def has_torch_function(relevant_args):
     """Whether one of the arguments has a `__torch_function__` to ask."""
-    return not getattr(_state, "off", False) and bool(_overloaded(relevant_args, {}))
+    return not _state.off and bool(_overloaded(relevant_args, {}))
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
@@ -136,7 +137,7 @@ def _asking(function, of_tensor=False, method=None):
 
     @functools.wraps(function)
     def asking(*args, **kwargs):
-        if not getattr(_state, "off", False):
+        if not _state.off:
             asked = _overloaded(args, kwargs)
             if asked:
                 known = getattr(Tensor, method) if method else getattr(asking, "_shown", asking)

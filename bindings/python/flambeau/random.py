@@ -6,10 +6,9 @@ numbers in bytes."""
 import contextlib
 import struct
 
-from ._call import _NUMBERS, Holder, _scalar, fill, made_in
+from ._call import _NUMBERS, Holder, _scalar, fill, made_as, made_in
 from ._factory import from_bytes
 from ._gen import api, ops
-from ._memory_format import formatted
 from ._types import NAMES, dtype_of
 
 _MASK = 2**64 - 1
@@ -134,12 +133,14 @@ def randint(low=None, high=None, size=None, *, generator=None, dtype=None, devic
     if size is None or high is None:
         raise TypeError(f"randint() missing required argument: '{'high' if size else 'size'}'")
     low, high, size = int(low or 0), int(high), tuple(size)
-    if out is not None:
+    if out is not None or pin_memory:
         options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-        return made_in(out, randint, low, high, size, generator=generator, **options)
+        options["generator"] = generator
+        if out is not None:
+            return made_in(out, None, randint, low, high, size, **options)
+        return made_as(None, True, randint, low, high, size, **options)
     dtype = NAMES["int64"] if dtype is None else dtype_of(dtype)
-    made = api.randint(low, high, size, generator, dtype, device, requires_grad)
-    return made.pin_memory() if pin_memory else made
+    return api.randint(low, high, size, generator, dtype, device, requires_grad)
 
 
 def randint_like(
@@ -148,7 +149,7 @@ def randint_like(
     """Uniform integers in the shape of a tensor."""
     low, high = (0, low) if high is None else (low, high)
     like = {"dtype": dtype or input.dtype, "device": device or input.device}
-    made = formatted(ops.TORCH["empty_like"](input, **like), memory_format)
+    made = ops.TORCH["empty_like"](input, memory_format=memory_format, **like)
     made.copy_(randint(low, high, input.shape, **like))
     return made.requires_grad_() if requires_grad else made
 

@@ -179,7 +179,6 @@ static Tensor laid_out_like(const Tensor& x, const Tensor& drawn) {
   if (x.is_contiguous()) return drawn;
   Tensor y = flambeau::empty_strided(x.sizes(), dense_strides(x), drawn.dtype(), drawn.device());
   run_cast(y, drawn);
-  y.impl()->inference = drawn.impl()->inference;
   if (requires_grad(drawn)) autograd_data(y).requires_grad = true;
   return y;
 }

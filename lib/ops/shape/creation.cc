@@ -18,7 +18,6 @@ Tensor created(Tensor t, bool requires_grad) {
           "Only Tensors of floating point dtype can require gradients, got ", name_of(t.dtype()));
     autograd_data(t).requires_grad = true;
   }
-  t.impl()->inference = modes.inference;
   return t;
 }
 

@@ -88,7 +88,6 @@ Tensor empty_stack(DimsView image, size_t d, int64_t n, Dtype dtype, Device devi
   shape.insert(d, n);
   strides.insert(d, strides[d] * image[d]);
   Tensor y = flambeau::empty_strided(shape, strides, dtype, device);
-  y.impl()->inference = modes.inference;
   return y;
 }
 

@@ -3,12 +3,11 @@
 
 import contextlib
 import functools
-import threading
 
-from .._call import _fast, ffi
-from .._callbacks import _drop, borrowed, given_away, guarded, keep, table, value_of
+from .._callbacks import borrowed, dropping, given_away, guarded, keep, table, value_of
 from .._gen import api, ops
 from .._tensor import Tensor
+from .._thread_state import ThreadState
 
 
 class _Hooks:
@@ -36,9 +35,11 @@ def _unpack(user, packed, out_tensor):
     out_tensor[0] = given_away(found)
 
 
-@ffi.def_extern(name="flam_py_saved_hooks_drop_packed")
-def _drop_packed(user, packed, _drop=_drop):
-    _drop(packed)
+_FUNCTIONS = {
+    "pack": _pack,
+    "unpack": _unpack,
+    "drop_packed": dropping("flam_py_saved_hooks_drop_packed"),
+}
 
 
 class saved_tensors_hooks:
@@ -52,10 +53,8 @@ class saved_tensors_hooks:
         self._scopes = []
 
     def __enter__(self):
-        functions = {"pack": _pack, "unpack": _unpack}
-        functions["drop_packed"] = _fast.flam_py_saved_hooks_drop_packed
         hooks = _Hooks(self.pack_hook, self.unpack_hook)
-        self._scopes.append(api.saved_hooks_push(table("flam_saved_hooks", hooks, **functions)))
+        self._scopes.append(api.saved_hooks_push(table("flam_saved_hooks", hooks, **_FUNCTIONS)))
 
     def __exit__(self, *exc):
         if self._scopes:
@@ -136,7 +135,7 @@ class _Copies:
         self._kept.clear()
 
 
-_here = threading.local()  # hooks are a thread's own, and so is this
+_here = ThreadState(mutation_allowed=False)  # hooks are a thread's own, and so is this
 
 
 @contextlib.contextmanager
@@ -144,7 +143,7 @@ def allow_mutation_on_saved_tensors():
     """Inside, tensors that operations saved for backward may be written in place, and backward uses
     the values from before. Every saved tensor is copied at once, which costs its memory again.
     The backward pass has to be inside too."""
-    if getattr(_here, "mutation_allowed", False):
+    if _here.mutation_allowed:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     copies = _Copies()
     with saved_tensors_hooks(copies.keep, copies.find):

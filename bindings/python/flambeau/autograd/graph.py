@@ -5,10 +5,9 @@ import threading
 import weakref
 
 from .. import _refused
-from .._call import _fast, _text, ffi
+from .._call import _fast, _text, ffi, object_of
 from .._callbacks import borrowed, given_away, guarded, is_kept, table, value_of
 from .._gen import api
-from .._identity import object_of
 from ._saved import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,

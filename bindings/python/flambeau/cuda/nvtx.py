@@ -2,32 +2,26 @@
 those of a thread close in the order in which they were opened."""
 
 import contextlib
-import threading
 
 from .._gen import api
+from .._thread_state import ThreadState
 
-_open = threading.local()
-
-
-def _ranges():
-    if not hasattr(_open, "ranges"):
-        _open.ranges = []
-    return _open.ranges
+_open = ThreadState(ranges=())
 
 
 def range_push(msg):
     """Opens a range; returns how many were open before it."""
-    _ranges().append(api.range_begin(msg))
-    return len(_ranges()) - 1
+    _open.ranges += (api.range_begin(msg),)
+    return len(_open.ranges) - 1
 
 
 def range_pop():
     """Closes the latest range; returns how many are open still, -1 where none was."""
-    ranges = _ranges()
-    if not ranges:
+    if not _open.ranges:
         return -1
-    api.range_end(ranges.pop())
-    return len(ranges)
+    _open.ranges, last = _open.ranges[:-1], _open.ranges[-1]
+    api.range_end(last)
+    return len(_open.ranges)
 
 
 def mark(msg):

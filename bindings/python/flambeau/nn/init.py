@@ -3,12 +3,12 @@ are the library's; here are torch's names, defaults and warnings."""
 
 import contextlib
 import functools
-import threading
 import warnings
 
 from .._gen import api
+from .._thread_state import ThreadState
 
-_skips = threading.local()
+_skips = ThreadState(on=False)
 
 
 @contextlib.contextmanager
@@ -26,7 +26,7 @@ def _initialiser(write):
 
     @functools.wraps(write)
     def initialise(tensor, *args, **named):
-        if not getattr(_skips, "on", False):
+        if not _skips.on:
             write(tensor, *args, **named)
         return tensor
 

@@ -7,7 +7,8 @@ import collections
 import contextlib
 import copy
 import itertools
-import threading
+
+from ..._thread_state import ThreadState
 
 
 class WorkerInfo:
@@ -19,12 +20,12 @@ class WorkerInfo:
         self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
 
 
-_worker = threading.local()
+_worker = ThreadState(info=None)
 
 
 def get_worker_info():
     """About the worker that this thread is; None elsewhere."""
-    return getattr(_worker, "info", None)
+    return _worker.info
 
 
 def enter(info):
