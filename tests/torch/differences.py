@@ -126,7 +126,7 @@ differs(
     "histogramdd_between",
     "base",
     "",
-    "edges that were given come back as views of them; PyTorch's counts are a view, too",
+    "edges that were given come back as views of these",
 )
 differs(
     "gradient_at",

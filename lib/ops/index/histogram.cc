@@ -80,9 +80,8 @@ Tensor counted(const Tensor& points, std::span<const Tensor> edges, const Tensor
   const auto [place, inside] = boxes(points, edges);
   const Tensor each = weight ? to_dtype(ravel(weight), wide)
                              : full(Dims{points.size(0)}, num(1.0), wide, points.device());
-  Tensor found =
-      scatter_add(ravel(zeros(sizes, wide, points.device())), 0, place, keep_where(inside, each));
-  found = reshape(found, sizes);
+  Tensor found = zeros(sizes, wide, points.device());
+  scatter_add_(ravel(found), 0, place, keep_where(inside, each));  // through a view of all boxes
   if (density) found = div(found, sum(found));
   for (size_t d = 0; density && d < edges.size(); ++d) {
     Dims along(edges.size(), 1);
