@@ -4,7 +4,6 @@ thread's work on another one: a backward pass deep inside of others gets a stack
 A module makes one `ThreadState` for what it keeps; the program's context variables go along,
 too."""
 
-import contextvars
 import threading
 
 _all = []
@@ -24,6 +23,8 @@ class ThreadState(threading.local):
 
 def take():
     """The calling thread's state."""
+    import contextvars  # by few programs: the package's import stays short
+
     return [dict(kept.__dict__) for kept in _all], contextvars.copy_context()
 
 
