@@ -142,7 +142,6 @@ op(
     samples=[(x(5, 5), PLACES, PLACES), (x(5), PLACES)],
     options=[dict(edge_order=2)],
     pairs=[((x(3, 5), PLACES), dict(dim=-1)), ((x(5, 2, 2), PLACES), dict(dim=0, edge_order=2))],
-    big=[(x(300, 5), PLACES)],
     refuses=[
         ((x(5), PLACES), dict(edge_order=0), ORDER),
         ((x(5, 5), PLACES), {}, "list of length 2, but got a list of length 1"),

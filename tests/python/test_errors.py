@@ -176,7 +176,9 @@ def test_windows_that_do_not_fit_and_planes_without_elements(torch, device):
     image = torch.ones(2, 3, 8, 8, device=device)
     assert F.fractional_max_pool2d(image, 2, output_size=(0, 1)).shape == (2, 3, 0, 1)
     with pytest.raises(RuntimeError, match="Expect _random_samples"):
-        F.fractional_max_pool2d(image, 2, output_size=1, _random_samples=torch.rand(1, 3, 2))
+        F.fractional_max_pool2d(
+            image, 2, output_size=1, _random_samples=torch.rand(1, 3, 2, device=device)
+        )
     for source, destination, which in (((0, 0), (0, 1), "source"), ((0, 1), (1, 1), "destination")):
         with pytest.raises(RuntimeError, match=f"repeated dim in `{which}`"):
             torch.movedim(image, source, destination)

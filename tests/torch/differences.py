@@ -28,16 +28,23 @@ KNOWN = []
 
 # Rows whose calls only flambeau's own interface has, and where PyTorch's results are compared.
 APART = {
-    name: "tests/python/test_layers_golden.py compares the layer with PyTorch's numbers"
-    for name in (
-        *("lstm", "gru", "rnn_tanh", "rnn_relu", "multihead_attention"),
-        *("multihead_attention_weights", "embedding_bag"),
+    row: where
+    for rows, where in (
+        (
+            "lstm gru rnn_tanh rnn_relu multihead_attention multihead_attention_weights "
+            "embedding_bag",
+            "tests/python/test_layers_golden.py compares the layer with PyTorch's numbers",
+        ),
+        ("max_unpool1d max_unpool2d max_unpool3d", "tests/python/test_functions_golden.py"),
+        ("slice", "what indexing is made of: the expressions have x[a:b]"),
+        ("rpow", "what powers of a number are made of: the expressions have 2 ** x"),
+        ("linear_cross_entropy", "tests/python/test_linear_cross_entropy.py"),
+        (
+            "cosine_window gaussian_window general_cosine_window exponential_window",
+            "tests/python/test_signal.py: torch.signal.windows has them",
+        ),
     )
-} | {
-    "max_unpool1d": "tests/python/test_functions_golden.py",
-    "max_unpool2d": "tests/python/test_functions_golden.py",
-    "max_unpool3d": "tests/python/test_functions_golden.py",
-    "slice": "what indexing is made of: the expressions have x[a:b]",
+    for row in rows.split()
 }
 
 
@@ -45,8 +52,7 @@ def differs(rows, kind, text, because, always=True):
     KNOWN.append(Known(tuple(rows.split()), kind, text, because, always))
 
 
-# ---- no gradient
-# -----------------------------------------------------------------------------------
+# ---- no gradient ---------------------------------------------------------------------------------
 
 differs(
     "(special.spherical_bessel_j0) "

@@ -103,15 +103,17 @@ def set_rng_state(new_state):
     default_generator.set_state(new_state)
 
 
+def default_of(device):
+    """The default generator of a device, or of the GPU with that number."""
+    place = f"cuda:{device}" if isinstance(device, int) else device
+    return Generator._of(api.generator_default(place))
+
+
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, device_type="cuda"):
     """Random numbers drawn inside leave the default generators as they were."""
-    numbers = range(api.device_count("cuda")) if devices is None else devices
-    held = (
-        [default_generator, *(Generator._of(api.generator_default(f"cuda:{n}")) for n in numbers)]
-        if enabled
-        else []
-    )
+    devices = range(api.device_count("cuda")) if devices is None else devices
+    held = [default_generator, *map(default_of, devices)] if enabled else []
     states = [g.get_state() for g in held]
     try:
         yield

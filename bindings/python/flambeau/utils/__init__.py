@@ -2,12 +2,15 @@
 
 import weakref as _weakref
 
+from .._call import objects as _objects
 from .._on_demand import loader as _loader
 from .._places import cmake_prefix_path
 
 
 def swap_tensors(t1, t2):
     """Two tensors exchange values, classes and attributes, and stay the objects they are."""
+    for t in t1, t2:
+        _objects.pop(t._h, None)  # a reference of our own
     if _weakref.getweakrefs(t1) or _weakref.getweakrefs(t2):
         which = "t1" if _weakref.getweakrefs(t1) else "t2"
         raise RuntimeError(f"Cannot swap {which} because it has weakref associated with it")
@@ -15,6 +18,8 @@ def swap_tensors(t1, t2):
         kept = getattr(t1, name)
         setattr(t1, name, getattr(t2, name))
         setattr(t2, name, kept)
+    for t in t1, t2:
+        _objects[t._h] = _weakref.ref(t)
 
 
 __getattr__ = _loader(

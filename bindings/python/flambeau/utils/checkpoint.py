@@ -256,20 +256,21 @@ class DefaultDeviceType:
 
 
 def get_device_states(*args):
-    """Numbers of the GPUs that the arguments are on, and their generators' states."""
-    from .. import cuda
+    """The devices but the cpu that the arguments are on, GPUs as numbers, and their generators'
+    states."""
+    from ..random import default_of
 
-    found = {a.get_device() for a in args if isinstance(a, Tensor) and a.device.type != "cpu"}
-    devices = sorted(found)
-    return devices, [cuda.get_rng_state(d) for d in devices]
+    found = {a.device for a in args if isinstance(a, Tensor) and a.device.type != "cpu"}
+    devices = [d.index if d.type == "cuda" else d for d in sorted(found, key=str)]
+    return devices, [default_of(d).get_state() for d in devices]
 
 
 def set_device_states(devices, states, *, device_type=None):
-    """Sets generators of GPUs to states of `get_device_states`."""
-    from .. import cuda
+    """Sets generators to states of `get_device_states`."""
+    from ..random import default_of
 
     for device, state in zip(devices, states):
-        cuda.set_rng_state(state, device)
+        default_of(device).set_state(state)
 
 
 class _Surroundings:
