@@ -135,6 +135,7 @@ op(
     **SLOPE,
 )
 PLACES = x(5, values=(0.0, 0.5, 2.0, 2.5, 4.0), grad=False)
+FAR = x(300, values=tuple(i + i % 3 / 4 for i in range(300)), grad=False)
 op(
     "gradient_at",
     ref=lambda a, *places, dim=None, edge_order=1: slopes(a, places, dim, edge_order),
@@ -142,6 +143,7 @@ op(
     samples=[(x(5, 5), PLACES, PLACES), (x(5), PLACES)],
     options=[dict(edge_order=2)],
     pairs=[((x(3, 5), PLACES), dict(dim=-1)), ((x(5, 2, 2), PLACES), dict(dim=0, edge_order=2))],
+    big=[(x(300, 300), FAR, FAR)],
     refuses=[
         ((x(5), PLACES), dict(edge_order=0), ORDER),
         ((x(5, 5), PLACES), {}, "list of length 2, but got a list of length 1"),
