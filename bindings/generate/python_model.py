@@ -185,14 +185,41 @@ def enum_words(e):
     return {n[len(prefix) :].lower(): v["value"] for n, v in zip(names, e["values"])}
 
 
-def viewed(f):
-    """Lines that remember the objects whose views a result may be: `_base` finds them."""
-    if not f.view:
-        return []
-    shown = next(p for p in f.params if p.kind in ("tensor", "tensors"))
-    if shown.kind == "tensor":
-        return [f"_objects[{shown.name}._h] = _ref({shown.name})"]
-    return [f"for t in {shown.name}:", "    _objects[t._h] = _ref(t)"]
+def owner_class(c_type):
+    """Name of the class whose objects own such a handle; "" for what is no handle."""
+    name = handle_name(c_type)
+    return {"": "", "tensor": "Tensor", "tensor_list": "_List"}.get(name, f"{name}_handle")
+
+
+def owner(f, known=()):
+    """How a call begins, up to the C function, whose result or out parameters get owners; "" where
+    nothing is owned. `known`: classes of other handles. A view's origin is remembered."""
+    known = {"Tensor", "_List", *known}
+    if f.result.get("operand"):
+        return ""
+    if f.result["kind"] == "handle":
+        cls = owner_class(f.result["type"])
+        if cls not in known:
+            return ""
+        if not f.view:
+            return f"_own({cls}, "
+        shown = next(p for p in f.params if p.kind in ("tensor", "tensors"))
+        return f"_own_view({cls}, {shown.name}, "
+    classes = [owner_class(p.type) for p in f.outs if f.result["kind"] == "status"]
+    if not known & set(classes):
+        return ""
+    listed = ", ".join(c if c in known else "None" for c in classes)
+    return f"_own_each(({listed},), "
+
+
+def out_values(f, owners):
+    """What the function's out parameters gave: entries of the tuple `owners`, or of cells."""
+    made = []
+    for i, p in enumerate(f.outs):
+        value = f"{owners}[{i}]" if owners else f"_o{i}[0]"
+        wrapper = result_wrapper(p.type.rstrip()[:-1].rstrip(), "handle")
+        made.append(f"{wrapper}({value})" if wrapper else value)
+    return made
 
 
 def handle_name(c_type):
@@ -313,16 +340,7 @@ def result_wrapper(c_type, kind):
     needed."""
     c_type = c_type.replace("const ", "").strip()
     if kind in ("handle", "borrowed") and "*" in c_type:
-        name = handle_name(c_type)
-        return (
-            "_wrap"
-            if name == "tensor"
-            else "_tensors"
-            if name == "tensor_list"
-            else f"_wrap_{name}"
-            if name
-            else ""
-        )
+        return "_tensors" if handle_name(c_type) == "tensor_list" else ""
     return {
         "flam_bool": "_bool",
         "flam_dtype": "_dtype",

@@ -1,6 +1,6 @@
 # The Python extension: one abi3 file that holds both CFFI modules (the build generates
-# their sources). It names libflambeau by soname only; the package opens the library first and so
-# decides which file it gets.
+# their sources) and what owners of handles are made of. It names libflambeau by soname only; the
+# package opens the library first and so decides which file it gets.
 
 find_package(Python COMPONENTS Interpreter Development.SABIModule)
 file(GLOB cffi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/python/gen/*.c)
@@ -8,14 +8,15 @@ file(GLOB cffi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/python/g
 if(NOT Python_Development.SABIModule_FOUND)
   message(STATUS "flambeau: no Python headers (python3-dev), so no Python extension")
 elseif(cffi_sources)
-  python_add_library(flambeau_python MODULE USE_SABI 3.10 ${cffi_sources})
+  python_add_library(flambeau_python MODULE USE_SABI 3.10 ${cffi_sources}
+                     ${PROJECT_SOURCE_DIR}/bindings/python/owner.c)
   set_target_properties(flambeau_python PROPERTIES OUTPUT_NAME _flambeau PREFIX "" SUFFIX .abi3.so
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python SKIP_BUILD_RPATH ON
                         C_VISIBILITY_PRESET default)
   target_include_directories(flambeau_python PRIVATE ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(flambeau_python PRIVATE flambeau)
   # The text is CFFI's: it converts between pointers in ways that a strict compiler questions.
-  target_compile_options(flambeau_python PRIVATE -w)
+  set_source_files_properties(${cffi_sources} PROPERTIES COMPILE_OPTIONS -w)
   if(SKBUILD)
     install(TARGETS flambeau_python LIBRARY DESTINATION .)
   endif()

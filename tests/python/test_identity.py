@@ -99,15 +99,15 @@ def test_a_new_tensor_at_an_old_place_is_itself(torch):
 
 
 def test_what_is_gone_is_forgotten(torch):
-    from flambeau import _call
+    from flambeau._library import owner
 
     kept = [torch.ones(1) for _ in range(20_000)]
     for t in kept:
         t.view(1)
-    assert len(_call.objects) >= 20_000
+    assert len(owner.objects) >= 20_000
     del kept, t
     gc.collect()
-    assert len(_call.objects) < 10_000
+    assert len(owner.objects) < 10_000
 
 
 def test_threads(torch):

@@ -5,16 +5,15 @@ A generated body tries the direct C call; when a Python value does not fit (`Att
 `TypeError`, `KeyError`), `_slow` converts each argument by its declared kind, with an error that
 names the argument."""
 
-import gc
 from collections import namedtuple
+from functools import partial as _partial
 from operator import index
-from weakref import ref
 
 from . import _deprecated
 from ._errors import InvalidArgumentError, exception_of
 from ._library import blocking as _blocking
 from ._library import fast as _fast
-from ._library import ffi
+from ._library import ffi, owner
 from ._types import BY_CODE, dtype, dtype_of
 from ._types import device as device_type
 from ._types import device_code as _device_code
@@ -22,9 +21,9 @@ from ._types import device_of_code as _device
 
 _NULL = ffi.NULL
 Tensor = None  # set by _tensor once the class exists
-_new = object.__new__
 _bool = bool
-_rel = _fast.flam_tensor_release
+_own, _own_each, _own_view = owner.own, owner.own_each, owner.own_view
+remember = owner.remember
 
 
 class _Cells(dict):
@@ -48,67 +47,43 @@ def _dtype(code):
     return BY_CODE[code]
 
 
-def _tensors(h):
-    """An owned `flam_tensor_list *` as a tuple of tensors."""
-    try:
-        n = _fast.flam_tensor_list_size(h)
-        return tuple([_entry(_fast.flam_tensor_list_get(h, i)) for i in range(n)])
-    finally:
-        _fast.flam_tensor_list_release(h)
+class _Handle(owner.Owner):
+    """Owner of a handle that is not a tensor; subclasses name their release function."""
+
+    __slots__ = ("__weakref__",)
 
 
-def _entry(h):
-    """A tensor that may be missing."""
-    return wrap(h) if h else _none()
+class _List(_Handle):
+    __slots__ = ()
+    _release_handle = _fast.flam_tensor_list_release
 
 
-def wrap(h, cls=None):
-    """A new Python object that owns handle `h`."""
-    if not h:
-        _raise()
-    t = _new(cls or Tensor)
-    t._h = h
-    return t
+def _tensors(found):
+    """The tensors of a list, as a tuple; None where one is missing."""
+    h = found._h
+    return tuple([_own(Tensor, _entry, h, i) for i in range(_fast.flam_tensor_list_size(h))])
 
 
-objects = {}  # by handle: weakly, leaves and what views were taken of
-_FEW = _most = 4096
+_entry = _fast.flam_tensor_list_get
+
+
+def wrap(function, *args, cls=None):
+    """A new Python object that owns the handle which `function(*args)` returns."""
+    t = _own(cls or Tensor, function, *args)
+    return _raise() if t is None else t
+
+
 _gone = type(None)  # what an absent entry answers: None
 
 
 def object_of(found):
     """The program's own object of a tensor that the library gave a new handle for, such as
     `view._base` and `node.variable`; `found` itself where none lives."""
-    known = objects.get(found._h, _gone)()
+    known = owner.objects.get(found._h, _gone)()
     if known is None or known._h != found._h:
-        objects[found._h] = ref(found)
+        remember(found)
         return found
     return known
-
-
-def _forget(phase, info):
-    """Drops the entries of objects that are gone, whenever they could be half of all."""
-    global _most
-    if phase == "stop" and len(objects) > (_FEW if info["generation"] == 2 else _most):
-        for h in [h for h, known in list(objects.items()) if known() is None]:
-            known = objects.pop(h, _gone)
-            if known() is not None:  # another thread's, of a new tensor at that place
-                objects.setdefault(h, known)
-        _most = max(_FEW, 2 * len(objects))
-
-
-gc.callbacks.append(_forget)
-
-
-class _Handle:
-    """Owner of a handle that is not a tensor; subclasses name their release function."""
-
-    __slots__ = ("_h", "__weakref__")
-
-    def __del__(self):
-        h = getattr(self, "_h", None)
-        if h is not None:
-            type(self)._release(h)
 
 
 class Holder:
@@ -176,11 +151,11 @@ def _scalar(value):
 def _number(value):
     """A Python or NumPy number as a tensor that promotes by its category only."""
     if isinstance(value, bool):
-        return wrap(_fast.flam_scalar_bool(value))
+        return wrap(_fast.flam_scalar_bool, value)
     if isinstance(value, int):
-        return wrap(_fast.flam_scalar_i64(value))
+        return wrap(_fast.flam_scalar_i64, value)
     if isinstance(value, float):
-        return wrap(_fast.flam_scalar_f64(value))
+        return wrap(_fast.flam_scalar_f64, value)
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return _number(value.item())
     return None
@@ -306,7 +281,10 @@ def _convert(name, position, parameter, kind, enum, value, keep):
 
 
 def _view_dtype(input, size):
-    return _fast.flam_view_dtype(input._h, size._code) if isinstance(size, dtype) else None
+    if isinstance(size, dtype):
+        found = _own_view(Tensor, input, _fast.flam_view_dtype, input._h, size._code)
+        return _raise() if found is None else found
+    return None
 
 
 # Functions with a list of sizes that also take something else in its place: its keyword, and what

@@ -80,7 +80,7 @@ def dropping(name):
 
 def borrowed(h, cls=None):
     """A Python tensor for a handle that the caller keeps; None for NULL."""
-    return None if h == _NULL else wrap(_fast.flam_tensor_retain(h), cls)
+    return None if h == _NULL else wrap(_fast.flam_tensor_retain, h, cls=cls)
 
 
 def given_away(tensor):

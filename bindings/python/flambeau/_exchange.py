@@ -1,6 +1,6 @@
 """Values in and out: nested lists, NumPy arrays over shared memory, pickles."""
 
-from ._call import _blocking, _fast, _raise, ffi
+from ._call import _blocking, _fast, _raise, ffi, wrap
 from ._factory import from_bytes
 from ._types import BY_CODE, NAMES
 
@@ -63,8 +63,8 @@ def to_numpy(tensor, *, force=False):
         _raise()
     strides = tuple(s * size for s in tensor.stride())
     reach = sum((n - 1) * s for n, s in zip(shape, strides)) + size
-    kept = _fast.flam_tensor_retain(tensor._h)
-    owner = ffi.gc(ffi.cast("char *", cell[0]), lambda _, h=kept: _fast.flam_tensor_release(h))
+    kept = wrap(_fast.flam_tensor_retain, tensor._h)
+    owner = ffi.gc(ffi.cast("char *", cell[0]), [kept].append)  # the list goes with the pointer
     return numpy.ndarray(shape, dtype._numpy, ffi.buffer(owner, reach), 0, strides)
 
 

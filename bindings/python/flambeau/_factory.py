@@ -24,9 +24,8 @@ def from_bytes(data, shape, dtype, device=None, requires_grad=False):
     """A tensor with a copy of `data`, which holds `shape` elements of `dtype` in C order."""
     cell = ffi.from_buffer(data) if len(data) else _NULL
     return wrap(
-        _blocking.flam_tensor_from_data(
-            cell, shape, len(shape), dtype._code, device_code(device), requires_grad
-        )
+        _blocking.flam_tensor_from_data,
+        *(cell, shape, len(shape), dtype._code, device_code(device), requires_grad),
     )
 
 
@@ -258,7 +257,8 @@ def from_numpy(ndarray):
 
 def from_memory(address, shape, strides, dtype, owner, device=None):
     """A tensor over memory that lives as long as `owner`, which the tensor keeps."""
-    h = _fast.flam_tensor_from_blob(
+    return wrap(
+        _fast.flam_tensor_from_blob,
         ffi.cast("void *", address),
         shape,
         len(shape),
@@ -269,7 +269,6 @@ def from_memory(address, shape, strides, dtype, owner, device=None):
         DROP,
         keep(owner),
     )
-    return wrap(h)
 
 
 def as_tensor(data, dtype=None, device=None):

@@ -6,7 +6,7 @@ the most frequent index, goes straight to `flam_select`."""
 
 from operator import index as index_of
 
-from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _rel, _scalar, objects, ref
+from ._call import _NULL, _NUMBERS, _blocking, _fast, _own_view, _raise, _scalar
 from ._deprecated import warn
 from ._factory import as_tensor
 from ._factory import tensor as tensor_of
@@ -25,16 +25,11 @@ _INT, _SLICE, _NONE, _ELLIPSIS, _BOOL, _TENSOR = (
 def get(tensor, index):
     """`tensor[index]`."""
     if index.__class__ is int:
-        h = _fast.flam_select(_checked(tensor, index), 0, index)
+        t = _own_view(Tensor, tensor, _fast.flam_select, _checked(tensor, index), 0, index)
     else:
         items, kept = _items(index)
-        h = _blocking.flam_index(tensor._h, *items)
-    if not h:
-        _raise()
-    objects[tensor._h] = ref(tensor)
-    t = _new(Tensor)
-    t._h = h
-    return t
+        t = _own_view(Tensor, tensor, _blocking.flam_index, tensor._h, *items)
+    return _raise() if t is None else t
 
 
 def put(tensor, index, value, accumulate=False):

@@ -1,4 +1,4 @@
-"""Finds and opens libflambeau, checks its version, and loads the two extension modules over it.
+"""Finds and opens libflambeau, checks its version, and loads the extension's modules over it.
 
 The library is looked for in FLAMBEAU_LIBRARY, beside this package (`lib/`), and in the source
 tree's `build/`; the extension file beside the package or where the library was found. The extension
@@ -82,6 +82,7 @@ try:
     extension_path = _find_extension(library_path)
     _fast_module = _load("_flambeau_fast", extension_path)
     _blocking_module = _load("_flambeau_blocking", extension_path)
+    owner = _load("_flambeau_owner", extension_path)
 finally:
     sys.setdlopenflags(_flags)
 

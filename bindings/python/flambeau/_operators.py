@@ -1,7 +1,7 @@
 """Python's operators on tensors. They call C directly where the other side is a tensor or a plain
 number; what is neither goes to the method of the same arguments."""
 
-from ._call import _NUMBERS, _fast, _new, _raise, _scalar
+from ._call import _NUMBERS, _fast, _own, _raise, _scalar
 from ._factory import as_tensor
 from ._gen import ops
 from ._tensor import Tensor
@@ -13,14 +13,10 @@ _c_matmul = _fast.flam_matmul
 
 def __matmul__(self, other):
     try:
-        h = _c_matmul(self._h, other._h)
+        t = _own(Tensor, _c_matmul, self._h, other._h)
     except AttributeError:
         return NotImplemented
-    if not h:
-        _raise()
-    t = _new(Tensor)
-    t._h = h
-    return t
+    return _raise() if t is None else t
 
 
 def _is_operand(value):
@@ -52,18 +48,14 @@ def _binary(name):
         kind = other.__class__
         try:
             if kind is float:
-                h = c_f64(self._h, other)
+                t = _own(Tensor, c_f64, self._h, other)
             elif kind is int:
-                h = c_i64(self._h, other)
+                t = _own(Tensor, c_i64, self._h, other)
             else:
-                h = c(self._h, other._h)
+                t = _own(Tensor, c, self._h, other._h)
         except _ELSE:
             return function(self, _operand(other)) if _is_operand(other) else NotImplemented
-        if not h:
-            _raise()
-        t = _new(Tensor)
-        t._h = h
-        return t
+        return _raise() if t is None else t
 
     return operator
 
@@ -77,16 +69,12 @@ def _reflected(name):
 
     def operator(self, other):
         if other.__class__ is float:
-            h = c_f64(self._h, other)
+            t = _own(Tensor, c_f64, self._h, other)
         elif other.__class__ is int:
-            h = c_i64(self._h, other)
+            t = _own(Tensor, c_i64, self._h, other)
         else:
             return swapped(self, other)
-        if not h:
-            _raise()
-        t = _new(Tensor)
-        t._h = h
-        return t
+        return _raise() if t is None else t
 
     return operator if c_f64 else swapped
 

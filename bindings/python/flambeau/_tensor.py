@@ -6,7 +6,7 @@ attributes."""
 from _thread import get_ident
 
 from . import _call, _deprecated, _printing
-from ._call import _NULL, _blocking, _fast, _new, _raise, ffi
+from ._call import _NULL, _blocking, _fast, _own, _raise, ffi, owner, wrap
 from ._gen import api, ops
 from ._memory_format import clone, contiguous, formatted, is_contiguous, laid_out, resize_
 from ._types import (
@@ -22,7 +22,6 @@ from ._types import (
 from ._types import device as device_type
 from ._types import dtype as dtype_type
 
-_rel = _fast.flam_tensor_release
 _c_dim, _c_sizes, _c_dtype, _c_device = (
     _fast.flam_tensor_dim,
     _fast.flam_tensor_sizes,
@@ -74,10 +73,11 @@ def disabled_torch_function(func, types, args=(), kwargs=None):
     return NotImplemented
 
 
-class Tensor(metaclass=_TensorMeta):
+class Tensor(owner.Owner, metaclass=_TensorMeta):
     """A multi-dimensional array with a gradient."""
 
-    __slots__ = ("_h", "_grad_object", "__dict__", "__weakref__")
+    __slots__ = ("_grad_object", "__dict__", "__weakref__")
+    _release_handle = _fast.flam_tensor_release
     __array_priority__ = 1000  # NumPy's operators leave `array + tensor` to us
     is_sparse = is_quantized = is_mkldnn = is_meta = is_nested = is_sparse_csr = False
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
@@ -89,12 +89,6 @@ class Tensor(metaclass=_TensorMeta):
     @staticmethod
     def _make_subclass(cls, data, require_grad=False, **_):
         return data.detach().as_subclass(cls).requires_grad_(require_grad)
-
-    def __del__(self, _release=_rel):
-        try:
-            _release(self._h)
-        except AttributeError:  # construction failed before the handle was there
-            pass
 
     # ---- what it is
 
@@ -197,7 +191,7 @@ class Tensor(metaclass=_TensorMeta):
         if _fast.flam_tensor_set_requires_grad(self._h, requires_grad):
             _raise()
         if requires_grad:
-            _call.objects[self._h] = _call.ref(self)
+            _call.remember(self)
         return self
 
     is_leaf = property(lambda self: bool(_fast.flam_tensor_is_leaf(self._h)))
@@ -219,8 +213,8 @@ class Tensor(metaclass=_TensorMeta):
 
     @property
     def grad(self):
-        h = _fast.flam_tensor_grad(self._h)
-        if not h:
+        found = _own(Tensor, _fast.flam_tensor_grad, self._h)
+        if found is None:
             if not (self.is_leaf or self.retains_grad):
                 _deprecated.warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
@@ -232,13 +226,10 @@ class Tensor(metaclass=_TensorMeta):
                     2,
                 )
             return None
-        t = getattr(self, "_grad_object", None)  # of the object that was assigned or shown
-        if t is not None and t._h == h:
-            _rel(h)
-            return t
-        t = self._grad_object = _new(Tensor)
-        t._h = h
-        return t
+        known = getattr(self, "_grad_object", None)  # the object that was assigned or shown
+        if known is None or known._h != found._h:
+            known = self._grad_object = found
+        return known
 
     @grad.setter
     def grad(self, value):
@@ -406,15 +397,8 @@ class Tensor(metaclass=_TensorMeta):
     def _moved(self, device, dtype, non_blocking=False, copy=False):
         code = 0 if device is None else device_type(device)._code
         kind = 0 if dtype is None else dtype_of(dtype)._code
-        h = _blocking.flam_to(self._h, code, kind, non_blocking, copy)
-        if not h:
-            _raise()
-        if h == self._h:  # nothing changed: the same object, as in torch
-            _rel(h)
-            return self
-        t = _new(Tensor)
-        t._h = h
-        return t
+        found = wrap(_blocking.flam_to, self._h, code, kind, non_blocking, copy)
+        return self if found._h == self._h else found  # nothing changed: the same, as in torch
 
     def cpu(self, memory_format=None):
         return formatted(self._moved("cpu", None), memory_format)

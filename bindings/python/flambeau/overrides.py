@@ -107,7 +107,7 @@ def as_subclass(tensor, cls):
     """The same tensor as an instance of a subclass of Tensor."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"as_subclass(): expected a subclass of torch.Tensor, got {cls}")
-    return wrap(_fast.flam_tensor_retain(tensor._h), cls)
+    return wrap(_fast.flam_tensor_retain, tensor._h, cls=cls)
 
 
 def get_default_nowrap_functions():
@@ -149,7 +149,7 @@ def _asking(function, of_tensor=False, method=None):
 
 
 _INFRASTRUCTURE = frozenset(
-    "__new__ __init__ __init_subclass__ __del__ __dir__ __hash__ __reduce_ex__ __setstate__ "
+    "__new__ __init__ __init_subclass__ _release_handle __dir__ __hash__ __reduce_ex__ __setstate__ "
     "__torch_function__ __repr__ __str__ __format__ __deepcopy__ __copy__ as_subclass "
     "_make_subclass _moved".split()
 )

@@ -1,6 +1,6 @@
 """`backward` and `grad`, and the search for NaN on the way: the library's engine from Python."""
 
-from .._call import _NULL, _blocking, _raise, _tensors
+from .._call import _NULL, _blocking, _List, _own, _raise, _tensors
 from .._deprecated import warn
 from .._gen import api, ops
 from .._tensor import AT_END, run_at_end, warn_of_cycle
@@ -71,7 +71,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         found = _by_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, unused)
         return _materialized(found, inputs) if materialize_grads else found
     grads, n = _grads(grad_outputs, len(outputs))
-    h = _blocking.flam_grad(
+    found = _own(
+        _List,
+        _blocking.flam_grad,
         [t._h for t in outputs],
         len(outputs),
         [t._h for t in inputs],
@@ -83,10 +85,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         bool(allow_unused) or materialize_grads,
     )
     if AT_END:
-        run_at_end(not h)
-    if not h:
+        run_at_end(found is None)
+    if found is None:
         _raise()
-    found = _tensors(h)
+    found = _tensors(found)
     return _materialized(found, inputs) if materialize_grads else found
 
 

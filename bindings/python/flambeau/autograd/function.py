@@ -7,7 +7,7 @@ backward is noticed."""
 import functools
 import weakref
 
-from .._call import _NULL, _fast, _raise, _tensors, ffi
+from .._call import _NULL, _fast, _List, _own, _raise, _tensors, ffi
 from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
 from .._deprecated import warn
 from .._gen import api
@@ -229,11 +229,12 @@ def _record(ctx, inputs, outputs):
     made.user, made.materialize_grads = keep(ctx), ctx._materialize
     ins, outs = [t._h for t in inputs], [t._h for t in outputs]
     dirty, constant = [t._h for t in ctx._dirty], [t._h for t in ctx._constant]
-    found = _function_record(
+    found = _own(
+        *(_List, _function_record),
         *(made, ins, len(ins), outs, len(outs)),
         *(dirty or _NULL, len(dirty), constant or _NULL, len(constant)),
     )
-    if not found:
+    if found is None:
         _raise()
     return [_returned(new, old) for new, old in zip(_tensors(found), outputs)]
 

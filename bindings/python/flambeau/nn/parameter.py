@@ -20,7 +20,7 @@ class Parameter(Tensor):
             data = empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"cannot make a Parameter of '{type(data).__name__}'; give a tensor")
-        self = wrap(_fast.flam_detach(data._h), cls)
+        self = wrap(_fast.flam_detach, data._h, cls=cls)
         if requires_grad:
             self.requires_grad_(True)
         return self
@@ -56,7 +56,7 @@ class Buffer(Tensor):
     __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data, *, persistent=True):
-        self = wrap(_fast.flam_detach(data._h), cls)
+        self = wrap(_fast.flam_detach, data._h, cls=cls)
         self.persistent = persistent
         return self
 
@@ -129,7 +129,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):
 
     def __new__(cls, requires_grad=False, device=None, dtype=None):
         nothing = empty(0, device=device, dtype=dtype)  # alive until its handle was used
-        return wrap(_fast.flam_detach(nothing._h), cls)
+        return wrap(_fast.flam_detach, nothing._h, cls=cls)
 
 
 def is_lazy(parameter):

@@ -5,7 +5,8 @@ State is made at a parameter's first step."""
 
 from functools import cache
 
-from .._call import _NULL, _NUMBERS, _fast, _none, _raise, _text, wrap
+from .._call import _NULL, _NUMBERS, _fast, _none, _own, _raise, _text
+from .._tensor import Tensor
 from .optimizer import Optimizer, check, check_betas, check_fused, check_lr
 
 _NOT_NEGATIVE = (
@@ -126,11 +127,12 @@ class RuleOptimizer(Optimizer):
         rule, state = _rule(self._name), self.state[p]
         for i, (name, _) in enumerate(rule.states):
             if state.get(name) is None:
-                h = _fast.flam_rule_state_new(rule.number, i, p._h, values, len(values))
-                if h:
-                    state[name] = wrap(h)
-                else:
+                made = (rule.number, i, p._h, values, len(values))
+                found = _own(Tensor, _fast.flam_rule_state_new, *made)
+                if found is None:
                     _none()
+                else:
+                    state[name] = found
         return state
 
     def _run(self, params, grads, values, states, first=False):

@@ -2,7 +2,7 @@
 
 import weakref as _weakref
 
-from .._call import objects as _objects
+from .._call import owner as _owner
 from .._on_demand import loader as _loader
 from .._places import cmake_prefix_path
 
@@ -10,7 +10,7 @@ from .._places import cmake_prefix_path
 def swap_tensors(t1, t2):
     """Two tensors exchange values, classes and attributes, and stay the objects they are."""
     for t in t1, t2:
-        _objects.pop(t._h, None)  # a reference of our own
+        _owner.objects.pop(t._h, None)  # a reference of our own
     if _weakref.getweakrefs(t1) or _weakref.getweakrefs(t2):
         which = "t1" if _weakref.getweakrefs(t1) else "t2"
         raise RuntimeError(f"Cannot swap {which} because it has weakref associated with it")
@@ -19,7 +19,7 @@ def swap_tensors(t1, t2):
         setattr(t1, name, getattr(t2, name))
         setattr(t2, name, kept)
     for t in t1, t2:
-        _objects[t._h] = _weakref.ref(t)
+        _owner.remember(t)
 
 
 __getattr__ = _loader(

@@ -13,7 +13,7 @@ import traceback
 import warnings
 
 from ... import accelerator
-from ..._call import _NULL, _blocking, _fast, _raise, _tensors, ffi
+from ..._call import _NULL, _blocking, _fast, _List, _own_each, _raise, _tensors, ffi
 from ..._callbacks import DROP, failed, keep, table, value_of
 from ..._gen import api
 from ._collate import default_collate, default_convert, pin
@@ -151,16 +151,18 @@ class _NativeIterator(_Iterator):
         if not self._in_flight:
             raise StopIteration
         self._wait()
-        batch, item = ffi.new("flam_tensor_list **"), ffi.new("void **")
-        if _blocking.flam_loader_next(self._native._h, batch, item):
+        cells = ffi.new("flam_tensor_list **"), ffi.new("void **")
+        given = _own_each((_List, None), _blocking.flam_loader_next, self._native._h, *cells)
+        if given is None:
             self._count_failure()
             _raise()
         self._in_flight -= 1
-        if item[0] != _NULL:
-            found = value_of(item[0])
-            DROP(item[0])
+        batch, item = given
+        if item != _NULL:
+            found = value_of(item)
+            DROP(item)
             return pin(found) if self._loader._pins else found
-        return list(_tensors(batch[0]))
+        return list(_tensors(batch))
 
     def _wait(self):
         """Until the next batch is there. In slices, between which Python handles Ctrl-C; the

@@ -1,0 +1,229 @@
+/* What Python objects that own a handle of libflambeau are made of, as `flambeau._flambeau_owner`.
+
+   Invariant: a handle that a call returns has an owner before Python runs another instruction, and
+   its release is no instruction of Python either. An interrupt (Ctrl-C) is raised between two of
+   them: between the call and its owner it would leak the handle, within a `__del__` it would be
+   printed and lost. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+
+typedef struct {
+  PyObject_HEAD
+  PyObject *handle; /* CFFI's pointer; None or NULL where nothing is owned */
+  int remembered;   /* whether `objects` may have an entry of it */
+} Owner;
+
+static PyTypeObject *owner_type;
+static PyObject *release_name; /* the class attribute that holds the release function */
+static PyObject *objects;      /* by handle: weakly, those that views were taken of, and leaves */
+
+/* Whether `objects` knows this very object by its handle; another one may own a count, too. */
+static int is_known(PyObject *self, PyObject *handle) {
+  PyObject *reference = PyDict_GetItemWithError(objects, handle);
+  return reference != NULL && PyWeakref_GetObject(reference) == self;
+}
+
+/* The handle is taken out first: whoever still sees the object, as others of a dead cycle do, finds
+   none instead of a released one. */
+static void finalize(PyObject *self) {
+  PyObject *handle = ((Owner *)self)->handle;
+  ((Owner *)self)->handle = NULL;
+  if (handle == NULL) return;
+  if (handle != Py_None) {
+    PyObject *type, *value, *traceback, *done = NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (((Owner *)self)->remembered && is_known(self, handle)) PyDict_DelItem(objects, handle);
+    PyObject *release = PyObject_GetAttr((PyObject *)Py_TYPE(self), release_name);
+    if (release != NULL) done = PyObject_CallFunctionObjArgs(release, handle, NULL);
+    if (done == NULL) PyErr_WriteUnraisable(self);
+    Py_XDECREF(done);
+    Py_XDECREF(release);
+    PyErr_Restore(type, value, traceback);
+  }
+  Py_DECREF(handle);
+}
+
+static void dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  Py_CLEAR(((Owner *)self)->handle);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+static PyMemberDef members[] = {
+    {"_h", T_OBJECT_EX, offsetof(Owner, handle), 0, "The handle, a CFFI pointer."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot owner_slots[] = {
+    {Py_tp_doc, "Owns the handle `_h`, which the class's `_release_handle` releases."},
+    {Py_tp_members, members},
+    {Py_tp_finalize, finalize},
+    {Py_tp_dealloc, dealloc},
+    {0, NULL},
+};
+
+static PyType_Spec owner_spec = {
+    .name = "flambeau._flambeau_owner.Owner",
+    .basicsize = sizeof(Owner),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = owner_slots,
+};
+
+/* A new object of `cls` that owns `handle`, whose count is stolen; None for a NULL pointer. */
+static PyObject *owned(PyObject *cls, PyObject *handle) {
+  int there = PyObject_IsTrue(handle);
+  if (there <= 0) {
+    Py_DECREF(handle);
+    if (there < 0) return NULL;
+    Py_RETURN_NONE;
+  }
+  PyObject *self = PyType_GenericAlloc((PyTypeObject *)cls, 0);
+  if (self == NULL) {
+    Py_DECREF(handle);
+    return NULL;
+  }
+  ((Owner *)self)->handle = handle;
+  return self;
+}
+
+static int is_owner_class(PyObject *cls) {
+  if (PyType_Check(cls) && PyType_IsSubtype((PyTypeObject *)cls, owner_type)) return 1;
+  PyErr_SetString(PyExc_TypeError, "argument 1 must be a class of owners");
+  return 0;
+}
+
+/* `arguments[0](*arguments[1:])`. */
+static PyObject *called(PyObject *const *arguments, Py_ssize_t count) {
+  PyObject *rest = PyTuple_New(count - 1);
+  if (rest == NULL) return NULL;
+  for (Py_ssize_t i = 1; i < count; ++i) {
+    Py_INCREF(arguments[i]);
+    PyTuple_SetItem(rest, i - 1, arguments[i]);
+  }
+  PyObject *result = PyObject_CallObject(arguments[0], rest);
+  Py_DECREF(rest);
+  return result;
+}
+
+static int enough(Py_ssize_t count, Py_ssize_t wanted) {
+  if (count < wanted) PyErr_Format(PyExc_TypeError, "at least %zd arguments are needed", wanted);
+  return count >= wanted;
+}
+
+static PyObject *own(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+  (void)module;
+  if (!enough(count, 2) || !is_owner_class(arguments[0])) return NULL;
+  PyObject *handle = called(arguments + 1, count - 1);
+  return handle == NULL ? NULL : owned(arguments[0], handle);
+}
+
+/* Weakly, in `objects`, until it ends: a tensor, or those of a list. */
+static int remember(PyObject *shown) {
+  int failed = 0;
+  if (PyObject_TypeCheck(shown, owner_type)) {
+    Owner *self = (Owner *)shown;
+    if (self->handle == NULL || is_known(shown, self->handle)) return 0;
+    PyObject *reference = PyWeakref_NewRef(shown, NULL);
+    if (reference == NULL) return -1;
+    self->remembered = 1;
+    failed = PyDict_SetItem(objects, self->handle, reference);
+    Py_DECREF(reference);
+  } else if (PyList_Check(shown) || PyTuple_Check(shown)) {
+    for (Py_ssize_t i = 0; i < PySequence_Size(shown) && !failed; ++i) {
+      PyObject *one = PySequence_GetItem(shown, i);
+      failed = one == NULL || remember(one) != 0 ? -1 : 0;
+      Py_XDECREF(one);
+    }
+  }
+  return failed;
+}
+
+static PyObject *remember_one(PyObject *module, PyObject *shown) {
+  (void)module;
+  if (remember(shown) != 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *own_view(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+  (void)module;
+  if (!enough(count, 3) || !is_owner_class(arguments[0])) return NULL;
+  PyObject *handle = called(arguments + 2, count - 2);
+  PyObject *view = handle == NULL ? NULL : owned(arguments[0], handle);
+  if (view != NULL && view != Py_None && remember(arguments[1]) != 0) Py_CLEAR(view);
+  return view;
+}
+
+/* What `cells`, each an array of one value, hold, as a tuple: owners, or where there is None for a
+   class the values. */
+static PyObject *taken(PyObject *classes, PyObject *const *cells, Py_ssize_t count) {
+  PyObject *made = PyTuple_New(count), *zero = PyLong_FromLong(0);
+  for (Py_ssize_t i = 0; i < count && made != NULL; ++i) {
+    PyObject *cls = PyTuple_GetItem(classes, i), *one = PyObject_GetItem(cells[i], zero);
+    if (one != NULL && cls != Py_None) one = owned(cls, one);
+    if (one == NULL)
+      Py_CLEAR(made);
+    else
+      PyTuple_SetItem(made, i, one);
+  }
+  Py_XDECREF(zero);
+  return made;
+}
+
+static PyObject *own_each(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+  (void)module;
+  const Py_ssize_t cells = count > 0 ? PyTuple_Size(arguments[0]) : 0;
+  if (cells < 0 || !enough(count, cells + 2)) return NULL;
+  for (Py_ssize_t i = 0; i < cells; ++i) {
+    PyObject *cls = PyTuple_GetItem(arguments[0], i);
+    if (cls != Py_None && !is_owner_class(cls)) return NULL;
+  }
+  PyObject *status = called(arguments + 1, count - 1);
+  const int failed = status == NULL ? -1 : PyObject_IsTrue(status);
+  Py_XDECREF(status);
+  if (failed < 0) return NULL;
+  if (failed) Py_RETURN_NONE;
+  return taken(arguments[0], arguments + count - cells, cells);
+}
+
+static PyMethodDef functions[] = {
+    {"own", (PyCFunction)(void (*)(void))own, METH_FASTCALL,
+     "own(cls, function, *args): an object of `cls` that owns the handle which `function(*args)`\n"
+     "returns; None for NULL."},
+    {"own_view", (PyCFunction)(void (*)(void))own_view, METH_FASTCALL,
+     "own_view(cls, shown, function, *args): the same of views of `shown`, a tensor or a list of\n"
+     "them, which `objects` remembers."},
+    {"remember", remember_one, METH_O, "remember(tensor): puts it into `objects`."},
+    {"own_each", (PyCFunction)(void (*)(void))own_each, METH_FASTCALL,
+     "own_each(classes, function, *args): a tuple of owners of what `function` puts into its last\n"
+     "arguments, one cell a class: None for NULL, and the value itself where the class is None.\n"
+     "None where the status is no success."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "flambeau._flambeau_owner", "Owners of handles.", -1, functions,
+    NULL,                  NULL,                       NULL,                 NULL,
+};
+
+/* One name more in `module`, which gets a count of its own. */
+static int add(PyObject *module, const char *name, PyObject *value) {
+  Py_XINCREF(value);
+  if (value != NULL && PyModule_AddObject(module, name, value) == 0) return 0;
+  Py_XDECREF(value);
+  return -1;
+}
+
+PyMODINIT_FUNC PyInit__flambeau_owner(void) {
+  PyObject *module = PyModule_Create(&module_def);
+  if (module == NULL) return NULL;
+  owner_type = (PyTypeObject *)PyType_FromSpec(&owner_spec);
+  release_name = PyUnicode_InternFromString("_release_handle");
+  objects = PyDict_New();
+  if (release_name == NULL || add(module, "Owner", (PyObject *)owner_type) != 0 ||
+      add(module, "objects", objects) != 0)
+    Py_CLEAR(module);
+  return module;
+}
