@@ -1,5 +1,6 @@
 # The Python extension: one abi3 file that holds both CFFI modules (the build generates
-# their sources) and what owners of handles are made of. It names libflambeau by soname only; the
+# their sources) and what owners of handles and scopes are made
+# of. It names libflambeau by soname only; the
 # package opens the library first and so decides which file it gets.
 
 find_package(Python COMPONENTS Interpreter Development.SABIModule)
@@ -9,7 +10,8 @@ if(NOT Python_Development.SABIModule_FOUND)
   message(STATUS "flambeau: no Python headers (python3-dev), so no Python extension")
 elseif(cffi_sources)
   python_add_library(flambeau_python MODULE USE_SABI 3.10 ${cffi_sources}
-                     ${PROJECT_SOURCE_DIR}/bindings/python/owner.c)
+                     ${PROJECT_SOURCE_DIR}/bindings/python/owner.c
+                     ${PROJECT_SOURCE_DIR}/bindings/python/scope.c)
   set_target_properties(flambeau_python PROPERTIES OUTPUT_NAME _flambeau PREFIX "" SUFFIX .abi3.so
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python SKIP_BUILD_RPATH ON
                         C_VISIBILITY_PRESET default)

@@ -16,7 +16,7 @@ PACKAGE = Path("bindings/python/flambeau")
 LAYERS = [
     "_errors _library _on_demand _deprecated.__init__ version",
     "_types _refused _signed _thread_state",
-    "_call _callbacks _default_device _gen _memory_format _printing",
+    "_call _callbacks _default_device _gen _memory_format _printing _scope",
     "_tensor",
     "_factory",
     "_complex _contract _copies _debug_switches _deprecated _dlpack _exchange foreach _functions "

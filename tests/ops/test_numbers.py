@@ -24,8 +24,10 @@ def entry(name):
 def outcome(name, arguments):
     """The result as text with its dtype and its node in the graph, or the error."""
     try:
-        h = entry(name)(*arguments) or _raise()
-        t = wrap(h if not name.endswith(("_", "_out")) else fast.flam_tensor_retain(h))
+        if name.endswith(("_", "_out")):
+            t = wrap(fast.flam_tensor_retain, entry(name)(*arguments) or _raise())
+        else:
+            t = wrap(entry(name), *arguments)
     except (RuntimeError, TypeError, ValueError, IndexError) as e:
         return type(e).__name__, str(e)
     node = t.grad_fn and t.grad_fn.name()

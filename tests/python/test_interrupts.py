@@ -1,4 +1,5 @@
-"""Ctrl-C at any moment: it reaches the program every time, and what a call had made is released.
+"""Ctrl-C at any moment: it reaches the program every time, what a call had made is released, and no
+mode outlives its block.
 
 Python delivers a signal between two of its instructions, wherever they are: between a call and the
 owner of what it returned, or in a `__del__`, whose exceptions it prints and drops. A timer fires at
@@ -52,6 +53,9 @@ fast.flam_set_leak_tracking_enabled(True)
 random.seed(0)
 if not all(interrupted() for _ in range(400)):
     lost.append("an interrupt did not arrive")
+if not torch.is_grad_enabled() or torch.is_autocast_enabled("cpu") or torch.is_inference(x + x):
+    lost.append("a mode stayed on after its block")
+step()
 gc.collect()
 print(*lost, _text(fast.flam_leak_report()), sep="\\n")
 """)
@@ -72,6 +76,11 @@ ROWS = {
         "optimizer = torch.optim.Adam(model.parameters())",
     ),
     "copies": "x.to(torch.float64); x.detach(); torch.nn.Parameter(x); torch.tensor([1.0, 2.0])",
+    "modes": (
+        "with torch.no_grad(): x + x\n"
+        "with torch.autocast('cpu'): x @ x\n"
+        "with torch.inference_mode(): x + x"
+    ),
     "batches": (
         "list(torch.utils.data.DataLoader(data, 2))",
         "data = torch.utils.data.TensorDataset(torch.rand(6, 3))",

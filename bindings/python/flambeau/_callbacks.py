@@ -13,9 +13,7 @@ DROP = _fast.flam_py_error_set_drop
 OK, CALLBACK = 0, 19  # FLAM_OK, FLAM_ERROR_CALLBACK
 
 
-@ffi.def_extern(name="flam_py_error_set_drop")
-def _drop(user, _alive=_alive):  # bound: values are dropped while the interpreter ends, too
-    _alive.discard(user)
+_drop = ffi.def_extern(name="flam_py_error_set_drop")(_alive.discard)
 
 
 def keep(value):
@@ -55,18 +53,18 @@ def failed(problem):
 
 def guarded(name):
     """Makes a function the implementation of trampoline `name`; what it raises becomes the call's
-    failure."""
+    failure. CFFI catches it, for an interrupt may come before a first `try` here."""
 
     def define(function):
         def run(*args):
             _fast.flam_frame_leave()  # Python's objects release their handles themselves
-            try:
-                function(*args)
-                return OK
-            except BaseException as problem:
-                return failed(problem)
+            function(*args)
+            return OK
 
-        ffi.def_extern(name=name)(run)
+        def fail(kind, problem, traceback):
+            return failed(problem.with_traceback(traceback))
+
+        ffi.def_extern(name=name, error=CALLBACK, onerror=fail)(run)
         return getattr(_fast, name)
 
     return define

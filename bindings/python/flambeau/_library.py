@@ -83,6 +83,7 @@ try:
     _fast_module = _load("_flambeau_fast", extension_path)
     _blocking_module = _load("_flambeau_blocking", extension_path)
     owner = _load("_flambeau_owner", extension_path)
+    scope = _load("_flambeau_scope", extension_path)
 finally:
     sys.setdlopenflags(_flags)
 

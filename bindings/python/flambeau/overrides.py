@@ -149,9 +149,9 @@ def _asking(function, of_tensor=False, method=None):
 
 
 _INFRASTRUCTURE = frozenset(
-    "__new__ __init__ __init_subclass__ _release_handle __dir__ __hash__ __reduce_ex__ __setstate__ "
+    "__new__ __init__ __init_subclass__ __dir__ __hash__ __reduce_ex__ __setstate__ "
     "__torch_function__ __repr__ __str__ __format__ __deepcopy__ __copy__ as_subclass "
-    "_make_subclass _moved".split()
+    "_make_subclass _moved _release_handle".split()
 )
 
 

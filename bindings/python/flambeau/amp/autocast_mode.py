@@ -6,7 +6,9 @@ import functools
 import warnings
 from collections.abc import Iterable, Mapping
 
+from .._call import _fast
 from .._gen import api
+from .._scope import Scope, opening
 from .._tensor import Tensor
 from .._types import bfloat16, float16, float32, float64
 
@@ -40,7 +42,7 @@ def autocast_decorator(autocast_instance, func):
     return decorate_autocast
 
 
-class autocast:
+class autocast(Scope):
     """Inside, operations on a kind of device run in the dtype that suits them: products and
     convolutions in `dtype`, what needs range in float32, the rest in the dtypes they meet."""
 
@@ -57,7 +59,7 @@ class autocast:
             is_autocast_cache_enabled() if cache_enabled is None else bool(cache_enabled)
         )
         self._enabled = bool(enabled) and self._usable()
-        self._scopes = []
+        super().__init__()
 
     def _usable(self):
         """Warns, as PyTorch does, where the block will do nothing."""
@@ -79,16 +81,11 @@ class autocast:
             return False
         return True
 
-    def __enter__(self):
-        dtype = self.fast_dtype if self.fast_dtype in (*_DTYPES, float32) else None
-        self._scopes.append(
-            api.autocast_push(self.device, dtype, self._enabled, self._cache_enabled)
-        )
-        return self
-
-    def __exit__(self, *exc):
-        api.scope_pop(self._scopes.pop())
-        return False
+    @property
+    def _begin(self):
+        kind = api._E_flam_device_type[self.device]
+        dtype = self.fast_dtype._code if self.fast_dtype in (*_DTYPES, float32) else 0
+        return opening(*(_fast.flam_autocast_push, kind, dtype, self._enabled, self._cache_enabled))
 
     def __call__(self, func):
         if not callable(func):

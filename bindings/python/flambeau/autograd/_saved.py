@@ -4,8 +4,10 @@
 import contextlib
 import functools
 
+from .._call import _fast
 from .._callbacks import borrowed, dropping, given_away, guarded, keep, table, value_of
 from .._gen import api, ops
+from .._scope import Scope, opening
 from .._tensor import Tensor
 from .._thread_state import ThreadState
 
@@ -42,7 +44,7 @@ _FUNCTIONS = {
 }
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(Scope):
     """Inside, `pack_hook(tensor)` is called for every tensor that an operation saves, and what it
     returns is kept instead; backward calls `unpack_hook` on that for a tensor of the same shape,
     dtype and device. The innermost block's hooks are called. What is packed this way is not
@@ -50,15 +52,13 @@ class saved_tensors_hooks:
 
     def __init__(self, pack_hook, unpack_hook):
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
-        self._scopes = []
+        super().__init__()
 
-    def __enter__(self):
+    @property
+    def _begin(self):
         hooks = _Hooks(self.pack_hook, self.unpack_hook)
-        self._scopes.append(api.saved_hooks_push(table("flam_saved_hooks", hooks, **_FUNCTIONS)))
-
-    def __exit__(self, *exc):
-        if self._scopes:
-            api.scope_pop(self._scopes.pop())
+        made = table("flam_saved_hooks", hooks, **_FUNCTIONS)
+        return opening(_fast.flam_saved_hooks_push, made)
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -84,19 +84,17 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(Scope):
     """Inside, setting hooks for saved tensors fails with `error_message`; so does entering the
     block where some are set. Also a decorator."""
 
     def __init__(self, error_message):
         self.error_message = error_message
-        self._scopes = []
+        super().__init__()
 
-    def __enter__(self):
-        self._scopes.append(api.saved_hooks_disable_push(self.error_message))
-
-    def __exit__(self, *exc):
-        api.scope_pop(self._scopes.pop())
+    @property
+    def _begin(self):
+        return opening(_fast.flam_saved_hooks_disable_push, self.error_message.encode())
 
     def __call__(self, function):
         @functools.wraps(function)

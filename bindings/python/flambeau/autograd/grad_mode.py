@@ -3,33 +3,17 @@ decorators."""
 
 import functools
 
-from .._call import _fast, _raise
+from .._call import _fast
 from .._deprecated import warn
+from .._scope import Scope
 
-_push_grad, _push_inference, _pop = (
-    _fast.flam_grad_mode_push,
-    _fast.flam_inference_mode_push,
-    _fast.flam_scope_pop,
-)
 _GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 
 
-class _Scope:
-    """A mode for the length of a block. Each call of a decorated function gets a scope of its
-    own."""
+class _Scope(Scope):
+    """Also a decorator: each call of a decorated function gets a scope of its own."""
 
-    __slots__ = ("_tokens",)
-
-    def __init__(self):
-        self._tokens = []
-
-    def __enter__(self):
-        self._tokens.append(self._push())
-        return self
-
-    def __exit__(self, *exc):
-        if _pop(self._tokens.pop()):
-            _raise()
+    __slots__ = ()
 
     def _again(self):
         return type(self)()
@@ -100,18 +84,14 @@ class no_grad(_Bare):
     """Nothing is recorded inside."""
 
     __slots__ = ()
-
-    def _push(self):
-        return _push_grad(False)
+    _begin = _fast.flam_grad_mode_push, False
 
 
 class enable_grad(_Bare):
     """Operations are recorded inside."""
 
     __slots__ = ()
-
-    def _push(self):
-        return _push_grad(True)
+    _begin = _fast.flam_grad_mode_push, True
 
 
 class inference_mode(_Scope):
@@ -129,8 +109,7 @@ class inference_mode(_Scope):
     def __init__(self, mode=True):
         self._tokens, self.mode = [], mode
 
-    def _push(self):
-        return _push_inference(self.mode)
+    _begin = property(lambda self: (_fast.flam_inference_mode_push, self.mode))
 
     def _again(self):
         return inference_mode(self.mode)
@@ -152,8 +131,7 @@ class set_grad_enabled(_Scope):
         )  # the scope restores what was there before the constructor
         return _Scope.__enter__(self)
 
-    def _push(self):
-        return _push_grad(self.mode)
+    _begin = property(lambda self: (_fast.flam_grad_mode_push, self.mode))
 
     def _again(self):
         return set_grad_enabled(self.mode)

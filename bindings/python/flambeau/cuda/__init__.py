@@ -3,12 +3,15 @@ says `as=cuda`."""
 
 from collections import namedtuple as _namedtuple
 
+from .._call import _fast
 from .._deprecated.tensor_types import CUDA as _TYPES
 from .._errors import OutOfMemoryError
 from .._gen import api
 from .._memory import asking as _asking
 from .._on_demand import loader as _loader
 from .._on_demand import own as _own
+from .._scope import Scope as _Scope
+from .._scope import opening as _opening
 from .._types import device as _device
 from . import memory as _memory
 from . import streams as _streams
@@ -90,22 +93,20 @@ def ipc_collect():
     """Frees memory that other processes have let go: none is shared with them."""
 
 
-class device:
+class device(_Scope):
     """Makes a GPU the current one for a `with` block."""
 
     def __init__(self, device):
         if device is not None and not isinstance(device, int):
             device = _numbered(device).index
         self.idx = -1 if device is None else device
-        self._scopes = []
+        super().__init__()
 
-    def __enter__(self):
-        self._scopes.append(api.device_push(_device("cuda", self.idx)) if self.idx >= 0 else None)
-
-    def __exit__(self, *exc):
-        scope = self._scopes.pop()
-        if scope is not None:
-            api.scope_pop(scope)
+    @property
+    def _begin(self):
+        if self.idx >= 0:
+            return _opening(_fast.flam_device_push, _device("cuda", self.idx)._code)
+        return None
 
 
 class device_of(device):

@@ -1,7 +1,8 @@
 """Streams and events of GPUs."""
 
-from .._call import Holder, ffi
+from .._call import Holder, _fast, ffi
 from .._gen import api
+from .._scope import Scope, opening
 from .._types import device as device_type
 
 
@@ -138,19 +139,16 @@ def set_stream(stream):
         api.stream_set_current(stream)
 
 
-class StreamContext:
+class StreamContext(Scope):
     """Makes a stream current for a `with` block; None changes nothing."""
 
     def __init__(self, stream):
-        self.stream, self._scope = stream, None
+        super().__init__()
+        self.stream = stream
 
-    def __enter__(self):
-        if self.stream is not None:
-            self._scope = api.stream_push(self.stream)
-
-    def __exit__(self, *exc):
-        if self._scope is not None:
-            api.scope_pop(self._scope)
+    @property
+    def _begin(self):
+        return self.stream and opening(_fast.flam_stream_push, self.stream._h)
 
 
 stream = StreamContext

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from ..._call import _fast
+from ..._library import scope
 from ..._tensor import Tensor
 from ...utils.hooks import register
 from ..parameter import Buffer, Parameter, UninitializedBuffer
@@ -22,7 +23,7 @@ from ._paths import KEY, handle_of, tell
 from ._state import StateMixin, _IncompatibleKeys  # noqa: F401
 from ._walk import WalkMixin
 
-_push, _pop, _clear_error = (_fast.flam_module_push, _fast.flam_scope_pop, _fast.flam_error_clear)
+_push, _within, _clear_error = _fast.flam_module_push, scope.within, _fast.flam_error_clear
 TYPE_CHECKING = False  # typing is slow to import; typing.get_type_hints needs both names
 if TYPE_CHECKING:
     from typing import Any
@@ -286,23 +287,22 @@ class Module(StateMixin, WalkMixin):
 
     def __call__(self, *args, **kwargs) -> Any:
         state = self.__dict__
-        scope = _push((state.get(KEY) or handle_of(self))._h)  # memory reports name the module
-        try:
-            if not (
-                state["_forward_hooks"]
-                or state["_forward_pre_hooks"]
-                or state["_backward_hooks"]
-                or state["_backward_pre_hooks"]
-                or _global_forward_hooks
-                or _global_forward_pre_hooks
-                or _global_backward_hooks
-                or _global_backward_pre_hooks
-            ):
-                return self.forward(*args, **kwargs)
-            return _call(self, args, kwargs)
-        finally:
-            if _pop(scope):  # forward left a scope of its own open, which is its right
-                _clear_error()
+        if (
+            state["_forward_hooks"]
+            or state["_forward_pre_hooks"]
+            or state["_backward_hooks"]
+            or state["_backward_pre_hooks"]
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+            or _global_backward_hooks
+            or _global_backward_pre_hooks
+        ):
+            forward, args, kwargs = _call, (self, args, kwargs), {}
+        else:
+            forward = self.forward
+        # Memory reports name the module. Forward may leave scopes of its own open.
+        named = (state.get(KEY) or handle_of(self))._h
+        return _within(_clear_error, _push, named, forward, args, kwargs)
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Calls `hook(module, args, output)` after forward; what it returns replaces the output."""
