@@ -24,6 +24,15 @@ KEEP_GIL = """
 #define Py_END_ALLOW_THREADS }
 """
 
+# What drops a callback's second argument: C, for in a function of Python's an interrupt could come.
+DROPS = """
+static void flam_py_error_set_drop(void *kept);
+static void flam_py_drop_second(void *user, void *kept) {
+  (void)user;
+  flam_py_error_set_drop(kept);
+}
+"""
+
 
 def named_pointer(c_type, name):
     """`flam_status (*)(void *user)` with its name inside, or `T name`."""
@@ -119,11 +128,11 @@ def emit(api):
     ]
     fast = module(
         "_flambeau_fast",
-        types(raw) + "\n" + "\n".join(pointers),
+        "\n".join([types(raw), *pointers, "void flam_py_drop_second(void *user, void *kept);"]),
         [f for f in raw["functions"] if not f["blocks"]],
         headers,
         structs,
-        KEEP_GIL,
+        KEEP_GIL + DROPS,
     )
     blocking = module(
         "_flambeau_blocking",

@@ -58,9 +58,36 @@ print("done")
 """
 
 
-def test_subclass_of_tensor(tmp_path):
+# Functions that a program took before it defined its class, and those of modules loaded after it.
+ASKED = """
+import functools
+import flambeau as torch
+from flambeau.nn import functional as F
+from flambeau.overrides import _UNASKED
+
+def functions(space):
+    found = [(name, getattr(space, name)) for name in dir(space) if not name.startswith("_")]
+    return [f for name, f in found if isinstance(f, functools.partial) and name not in _UNASKED]
+
+before = functions(torch) + functions(F) + functions(torch.linalg)
+class Asked(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func
+x = torch.ones(2, 2).as_subclass(Asked)
+after = functions(torch.special) + functions(torch.functional)
+assert len(before) > 700 and len(after) > 50
+deaf = [f.__name__ for f in before + after if f(x) is not f]
+assert not deaf, deaf
+assert functions(torch) + functions(F) + functions(torch.linalg) == before
+print("done")
+"""
+
+
+@pytest.mark.parametrize("program", [SUBCLASS, ASKED])
+def test_subclass_of_tensor(tmp_path, program):
     script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(SUBCLASS))
+    script.write_text(textwrap.dedent(program))
     package = str(pathlib.Path(flambeau.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, str(script)],

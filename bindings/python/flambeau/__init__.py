@@ -20,7 +20,6 @@ _PACKAGES = (
     "safetensors serialization signal special storage testing types utils version"
 )
 _LAZY = {
-    **_torch._LAZY,
     "_native": "affine_grid_generator batch_norm binary_cross_entropy_with_logits constant_pad_nd "
     "convolution embedding frobenius_norm grid_sampler grid_sampler_2d grid_sampler_3d group_norm "
     "instance_norm kl_div layer_norm native_batch_norm native_channel_shuffle native_group_norm "
@@ -39,7 +38,7 @@ _LAZY = {
     "utils.dlpack": "to_dlpack",
 }
 _load = _loader(globals(), _LAZY, _PACKAGES)
-_torch._SPACES.append(globals())
+_OF_TORCH = _by_name(_torch._LAZY)
 
 
 def __getattr__(name):
@@ -48,8 +47,11 @@ def __getattr__(name):
 
         if name[9:] in foreach.__all__:
             return getattr(foreach, name[9:])
+    if name in _OF_TORCH:
+        value = globals()[name] = getattr(_torch, name)
+        return value
     return _load(name)
 
 
 def __dir__():
-    return sorted({*globals(), *_PACKAGES.split(), *_by_name(_LAZY)})
+    return sorted({*globals(), *_PACKAGES.split(), *_OF_TORCH, *_by_name(_LAZY)})

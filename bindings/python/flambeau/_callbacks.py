@@ -10,10 +10,11 @@ from ._call import _NULL, _fast, ffi, wrap
 
 _alive = set()  # handles cffi made; they live until dropped
 DROP = _fast.flam_py_error_set_drop
+DROP_SECOND = ffi.addressof(_fast, "flam_py_drop_second")  # of what a callback gets
 OK, CALLBACK = 0, 19  # FLAM_OK, FLAM_ERROR_CALLBACK
 
 
-_drop = ffi.def_extern(name="flam_py_error_set_drop")(_alive.discard)
+ffi.def_extern(name="flam_py_error_set_drop")(_alive.discard)
 
 
 def keep(value):
@@ -70,12 +71,6 @@ def guarded(name):
     return define
 
 
-def dropping(name):
-    """Makes trampoline `name` drop its second argument, which `keep` made."""
-    ffi.def_extern(name=name)(lambda user, kept, _drop=_drop: _drop(kept))
-    return getattr(_fast, name)
-
-
 def borrowed(h, cls=None):
     """A Python tensor for a handle that the caller keeps; None for NULL."""
     return None if h == _NULL else wrap(_fast.flam_tensor_retain, h, cls=cls)
@@ -99,8 +94,5 @@ def _give(user, state):
     _thread_state.give(value_of(state))
 
 
-_drop_state = dropping("flam_py_thread_state_drop_state")
-
-
-_state = table("flam_thread_state", None, take=_take, give=_give, drop_state=_drop_state)
+_state = table("flam_thread_state", None, take=_take, give=_give, drop_state=DROP_SECOND)
 _fast.flam_hook_release(_fast.flam_thread_state_register(_state))

@@ -17,6 +17,7 @@ class Function(functools.partial):
 
 # The class above is called more slowly before Python 3.12, whose own binds nothing itself.
 _shown_as = Function if hasattr(types, "get_original_bases") else functools.partial
+_every, _change = [], []  # functions shown, and what is done to each
 
 
 def shown(function, module, name):
@@ -26,7 +27,20 @@ def shown(function, module, name):
     made, named = _shown_as(function), {"__name__": name, "__qualname__": name}
     named |= {"__doc__": function.__doc__, "__module__": module}
     made.__dict__.update(named, __reduce_ex__=lambda protocol: name)
+    _every.append(made)
+    for change in _change:
+        change(made)
     return made
+
+
+def change_shown(change):
+    """Calls `change` with every function that is shown, now and from now on."""
+    _change.append(change)
+    for made in list(_every):
+        change(made)
+
+
+_shown = shown
 
 
 def own(*modules, only=None):
@@ -54,7 +68,8 @@ def loader(namespace, table, modules="", shown=None):
     def __getattr__(name):
         if name in found:
             loaded = importlib.import_module("." + found[name], package)
-            value = namespace[name] = getattr(loaded, name)
+            value = getattr(loaded, name)
+            namespace[name] = value = _shown(value, package, name) if shown else value
             return value
         if name in modules:
             try:

@@ -68,5 +68,4 @@ _LAZY = {
 globals().update(
     {n: _shown(v, __package__, n) for n, v in list(globals().items()) if not n.startswith("_")}
 )
-_SPACES = [globals()]  # where programs find functions, for what puts others in their place
 __getattr__ = _loader(globals(), _LAZY, "linalg random special", "torch")

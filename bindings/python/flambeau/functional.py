@@ -9,4 +9,3 @@ __all__ = (
     "unique_consecutive"
 ).split()
 globals().update({name: getattr(_torch, name) for name in __all__})
-_torch._SPACES.append(globals())

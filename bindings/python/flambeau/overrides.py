@@ -1,7 +1,7 @@
 """`__torch_function__`: classes of one's own that see, and may answer, every function of tensors.
 
-A program without subclasses of Tensor pays nothing: the first subclass replaces the functions in
-their namespaces and on Tensor by ones that look at the classes of their arguments."""
+A program without subclasses of Tensor pays nothing: the first subclass makes the functions look at
+the classes of their arguments first, and Tensor's methods, too."""
 
 import functools
 
@@ -9,7 +9,7 @@ from . import _signatures, _torch
 from ._call import _fast, wrap
 from ._deprecated import functions as _deprecated_functions
 from ._gen import ops
-from ._on_demand import shown
+from ._on_demand import change_shown
 from ._operators import STAND_FOR
 from ._tensor import Tensor, disabled_torch_function
 from ._thread_state import ThreadState
@@ -155,35 +155,25 @@ _INFRASTRUCTURE = frozenset(
 )
 
 
+# Of torch's functions, those that take whatever they are given.
+_UNASKED = frozenset(
+    "as_tensor asarray can_cast from_numpy is_storage is_tensor promote_types result_type tensor "
+    "typename".split()
+)
+
+
+def _ask_first(shown):
+    """Changes a function in place: a program may have imported it."""
+    if shown.__name__ not in _UNASKED:
+        asking = _asking(shown.func)
+        asking._shown = shown
+        shown.__setstate__((asking, (), {}, vars(shown)))
+
+
 @functools.cache
 def install():
-    """Replaces every function of tensors by one that asks first. Once in a process."""
-    made = {}
-
-    def asking(function):
-        plain = getattr(function, "func", function)
-        if plain not in made:
-            name = getattr(function, "__name__", "")
-            made[plain] = shown(_asking(plain), getattr(function, "__module__", ""), name)
-            made[plain].func._shown = made[plain]
-        return made[plain]
-
-    torch_functions = {
-        *ops.TORCH,
-        *_signatures.FUNCTIONS,
-        *_deprecated_functions.FUNCTIONS,
-        "clone",
-    }
-    of_f = [n for n, f in vars(functional).items() if callable(f) and not n.startswith("_")]
-    spaces = [(space, torch_functions) for space in _torch._SPACES] + [(vars(functional), of_f)]
-    for name in ("einsum", "tensordot", "unique", "unique_consecutive"):
-        found = asking(getattr(_torch, name))
-        for space in _torch._SPACES:
-            space[name] = found
-    for space, functions in spaces:
-        for name in functions:
-            if callable(space.get(name)):
-                space[name] = asking(space[name])
+    """Makes every function of tensors ask first. Once in a process."""
+    change_shown(_ask_first)
     operators = {f"__{name}__": method for name, method in STAND_FOR.items()}
     for name, value in list(vars(Tensor).items()):
         if name in _INFRASTRUCTURE or isinstance(value, (staticmethod, classmethod)):

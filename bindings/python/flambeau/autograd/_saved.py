@@ -5,7 +5,7 @@ import contextlib
 import functools
 
 from .._call import _fast
-from .._callbacks import borrowed, dropping, given_away, guarded, keep, table, value_of
+from .._callbacks import DROP_SECOND, borrowed, given_away, guarded, keep, table, value_of
 from .._gen import api, ops
 from .._scope import Scope, opening
 from .._tensor import Tensor
@@ -40,7 +40,7 @@ def _unpack(user, packed, out_tensor):
 _FUNCTIONS = {
     "pack": _pack,
     "unpack": _unpack,
-    "drop_packed": dropping("flam_py_saved_hooks_drop_packed"),
+    "drop_packed": DROP_SECOND,
 }
 
 
