@@ -6,6 +6,8 @@ import itertools
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -461,3 +463,52 @@ def test_workers_of_every_kind_of_data_set_begin_with_the_programs_function(torc
 
     with pytest.raises(RuntimeError, match="no worker"):
         list(data.DataLoader(tensors, num_workers=1, worker_init_fn=fails))
+
+
+LEFT_OPEN = """
+import flambeau as torch
+from flambeau.utils.data import DataLoader
+
+class Slow(torch.utils.data.Dataset):
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, i):
+        if i == 4 and FAILS:
+            raise ValueError(i)
+        return sum(range(20000)) + i
+
+loader = DataLoader(Slow(), batch_size=2, num_workers=3, persistent_workers=KEPT)
+try:
+    for batch in loader:
+        break
+    batches = iter(loader)
+    next(batches), next(batches), next(batches)
+except ValueError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_program_may_end_while_workers_run(fails, kept):
+    path = os.pathsep.join(sys.path)
+    program = LEFT_OPEN.replace("FAILS", str(fails)).replace("KEPT", str(kept))
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def test_an_iterable_data_set_orders_itself(data):
+    class Counting(data.IterableDataset):
+        def __iter__(self):
+            return iter(range(4))
+
+    for name, option in (("shuffle", True), ("sampler", [1]), ("batch_sampler", [[1]])):
+        with pytest.raises(ValueError, match=f"expected unspecified {name} option"):
+            data.DataLoader(Counting(), **{name: option})

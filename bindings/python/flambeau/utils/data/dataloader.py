@@ -6,11 +6,13 @@ one batch at a time, and an exception there is raised, as the same object, where
 for. `state_dict` and `load_state_dict` continue inside an epoch, as torchdata's
 StatefulDataLoader."""
 
+import atexit
 import itertools
 import threading
 import time
 import traceback
 import warnings
+import weakref
 
 from ... import accelerator
 from ..._call import _NULL, _blocking, _fast, _List, _own_each, _raise, _tensors, ffi
@@ -126,8 +128,9 @@ class _NativeIterator(_Iterator):
         super().__init__(loader, epoch)
         self._batches = epoch.batches(loader, loader._index_batches())
         self._in_flight, self._ended = 0, False
-        self._native, self._source = loader._native_loader(epoch.seed)
+        self._native, self._source = self._kept = loader._native_loader(epoch.seed)
         if self._source is not None:
+            _at_work.update((self, loader))
             self._source.promised.clear()  # of an epoch that was left early
             self._source.stopped = False
         self._depth = max(1, loader.num_workers * (loader.prefetch_factor or 2))
@@ -187,6 +190,18 @@ class _NativeIterator(_Iterator):
         _, delivered = api.loader_position(self._native)
         self._in_flight -= delivered - self._epoch.delivered
         self._epoch.delivered = delivered
+
+
+_at_work = weakref.WeakSet()  # what has a loader in `_kept` whose threads call Python
+
+
+@atexit.register
+def _stop():
+    """Waits for the workers: a thread that is in Python when Python ends aborts the process."""
+    for owner in list(_at_work):
+        if owner._kept is not None:
+            owner._kept[1].stopped = True
+            owner._kept = owner._native = None
 
 
 class _IterableIterator(_Iterator):
@@ -272,7 +287,9 @@ class DataLoader:
         self._is_iterable = isinstance(dataset, IterableDataset)
         self._set_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self._default = collate_fn is None
-        self.collate_fn = collate_fn or (default_collate if self._auto else default_convert)
+        self.collate_fn = collate_fn or (
+            default_collate if self._auto_collation else default_convert
+        )
         self._kept = self._epoch = self._resumed = None
         self._pins = bool(pin_memory) and accelerator.is_available()
         self._made = True
@@ -283,11 +300,13 @@ class DataLoader:
         object.__setattr__(self, name, value)
 
     def _set_order(self, batch_size, shuffle, sampler, batch_sampler, drop_last):
-        if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError(
-                "DataLoader with IterableDataset: expected unspecified shuffle, sampler and "
-                "batch_sampler option: the data set decides its order"
-            )
+        given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+        for name, option in given.items() if self._is_iterable else ():
+            if option is not None:
+                raise ValueError(
+                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+                    f"{name}={option}: the data set decides its order"
+                )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
@@ -314,7 +333,7 @@ class DataLoader:
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
 
-    _auto = property(lambda self: self.batch_sampler is not None)
+    _auto_collation = property(lambda self: self.batch_sampler is not None)
 
     @property
     def _is_native(self):
@@ -323,19 +342,19 @@ class DataLoader:
             type(self.dataset) is TensorDataset
             and not (self.num_workers and self.worker_init_fn)
             and self._default
-            and self._auto
+            and self._auto_collation
             and all(t.device.type == "cpu" for t in self.dataset.tensors)
         )
 
     def _index_batches(self):
         """Lists of indices, batch by batch; single indices where batching is off."""
-        if self._auto:
+        if self._auto_collation:
             return map(list, self.batch_sampler)
         return ([i] for i in self.sampler)
 
     def _collated(self, indices):
         """The batch for these indices, in Python."""
-        if not self._auto:
+        if not self._auto_collation:
             return self.collate_fn(self.dataset[next(iter(indices))])
         if getattr(self.dataset, "__getitems__", None):
             return self.collate_fn(self.dataset.__getitems__(list(indices)))
@@ -391,7 +410,7 @@ class DataLoader:
 
     def __len__(self):
         if not self._is_iterable:
-            return len(self.batch_sampler if self._auto else self.sampler)
+            return len(self.batch_sampler if self._auto_collation else self.sampler)
         size = len(self.dataset)
         if self.batch_size is None:
             return size
