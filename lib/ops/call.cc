@@ -332,10 +332,14 @@ Tensor Call::output(DimsView sizes, Dtype dtype, bool channels_last) {
 
 Tensor Call::changeable() {
   const Tensor& x = *in_[0];
+  const bool in_place = into_ && x.is_same(into_->target());
   bool shared = false;
-  for (size_t i = 1; i < in_.size(); ++i)
-    shared |= in_[i]->defined() && in_[i]->storage() == x.storage();
-  if (into_ && x.is_same(into_->target()) && !shared) return adopt_target();
+  for (size_t i = 1; i < in_.size(); ++i) {
+    if (!in_[i]->defined() || in_[i]->storage() != x.storage()) continue;
+    shared = true;
+    if (in_place && !into_->is_out()) ops::check_no_overlap(op_.to(*into_), {in_[i]});
+  }
+  if (in_place && !shared) return adopt_target();
   Tensor y = output(x.sizes());
   run_cast(y, x);
   return y;

@@ -130,14 +130,16 @@ namespace {
 }  // namespace
 
 void check_no_overlap(Form form, std::initializer_list<const Tensor*> operands) {
-  if (!form.destination || !form.destination->is_out()) return;
+  if (!form.destination) return;
   const Tensor& out = form.destination->target();
-  if (out.numel() == 0) return;
+  const bool in_place = !form.destination->is_out();
+  if (out.numel() == 0 || (in_place && !is_dense(out))) return;
   const auto end_of = [](const Tensor& t) {
     return static_cast<char*>(t.data()) +
            size_t(span_of(t.sizes(), t.strides())) * t.element_size();
   };
   for (const Tensor* x : operands) {
+    if (in_place && !is_dense(*x)) continue;
     const bool shares = x->storage() == out.storage() && x->numel() > 0 &&
                         x->data() < end_of(out) && out.data() < end_of(*x);
     if (shares) fail_overlap(form.op);

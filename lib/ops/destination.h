@@ -45,7 +45,8 @@ inline const Tensor* target_of(Into into) {
   return into.destination ? &into.destination->target() : nullptr;
 }
 
-// Refuses an out= that shares memory with an operand of an op that could not read it any more.
+// Refuses a destination that shares memory with an operand of an op that could not read it any
+// more; in place as far as that is plain to see: where both fill one stretch of memory.
 void check_no_overlap(Form form, std::initializer_list<const Tensor*> operands);
 // Refuses an operand that shares memory with the target without being the same elements in the same
 // order, as far as that is plain to see: where both fill one stretch of memory.

@@ -249,6 +249,47 @@ def test_in_place_on_an_overlapping_operand():
     assert torch.equal(x.clone().add_(x), x + x)
 
 
+WRITERS = {
+    "index_add_": lambda x, at, source: x.index_add_(0, at, source),
+    "index_copy_": lambda x, at, source: x.index_copy_(0, at, source),
+    "index_put_": lambda x, at, source: x.index_put_((at,), source),
+    "index_reduce_": lambda x, at, source: x.index_reduce_(0, at, source, "prod"),
+    "put_": lambda x, at, source: x.put_(at, source),
+    "scatter_": lambda x, at, source: x.scatter_(0, at, source),
+    "scatter_add_": lambda x, at, source: x.scatter_add_(0, at, source),
+    "scatter_reduce_": lambda x, at, source: x.scatter_reduce_(0, at, source, "sum"),
+    "setitem": lambda x, at, source: x.__setitem__(at, source) or x,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_places_and_sources_that_overlap_what_is_written(name):
+    write, at, x = WRITERS[name], torch.tensor([2, 1, 0]), torch.arange(6.0)
+    for source in (x[:3], x[3:], x[1:4]) if name != "scatter_" else (x[:3],):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            write(x, at, source)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        write(at, at, at.clone())
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        write(at, at.clone(), at)
+    assert x.tolist() == [0, 1, 2, 3, 4, 5] and at.tolist() == [2, 1, 0]
+    # With gaps it is not plain to see; then all is read before anything is written.
+    want = write(torch.arange(6.0), at, torch.tensor([0.0, 2.0, 4.0]))
+    assert torch.equal(write(x, at, x[::2]), want)
+
+
+def test_a_number_is_read_before_the_target_changes():
+    mask = torch.tensor([True, False, True, True])
+    for write in (
+        lambda x: x.masked_fill_(mask, x[2]),
+        lambda x: x.index_fill_(0, torch.tensor([0, 2, 3]), x[2]),
+        lambda x: x.__setitem__(mask, x[2]) or x,
+    ):
+        assert write(torch.arange(4.0)).tolist() == [2, 1, 2, 2]
+    x = torch.arange(4.0)
+    assert x.masked_scatter_(mask, x).tolist() == [0, 1, 1, 2]
+
+
 def test_one_value_is_written_to_what_repeats_itself():
     x = torch.zeros(2, 1)
     assert x.expand(2, 3).fill_(2.0).tolist() == [[2, 2, 2]] * 2 and x.tolist() == [[2], [2]]

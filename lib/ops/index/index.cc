@@ -204,6 +204,7 @@ Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView 
     return x;
   }
   check_lists(s.lists);
+  check_unshared(s.view, tensors, values);
   const Dims shape = indexed_shape("index_put", s.view, s.lists);
   const Tensor source = without_leading_ones(values, int64_t(shape.size()));
   check(broadcasts_to(source.sizes(), shape), Code::shape, "shape mismatch: value tensor of shape ",

@@ -164,7 +164,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
         value.dim(), " dimension(s).");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector(op::index_fill, x, index);
-  const Tensor v = to(value, x.device(), x.dtype());
+  const Tensor v = apart(to(value, x.device(), x.dtype()), x);
   Call c{op::index_fill.to(into), {x, at, v}};
   Tensor y = c.changeable();
   run_index_write(op::index_fill, kIndexSet, line(y), list_at(d, at), v);

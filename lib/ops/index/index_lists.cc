@@ -63,6 +63,22 @@ Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& val
   return c.track(x, IndexPutBackward{{c, lists}, accumulate});
 }
 
+void check_unshared(const Tensor& target, TensorsView indices, const Tensor& values) {
+  Destination to(target, kIndexPutOp, Destination::inplace);
+  const Form form = kIndexPutOp.to(to);
+  bool masked = false;
+  for (const Tensor& at : indices) {
+    if (at.dtype() == Dtype::boolean) {
+      masked = true;
+    } else {
+      check_no_overlap(form, {&at});
+    }
+  }
+  if (!masked || values.numel() != 1) check_no_overlap(form, {&values});
+}
+
+Tensor apart(const Tensor& t, const Tensor& x) { return t.storage() == x.storage() ? clone(t) : t; }
+
 std::vector<Tensor> coordinates(const Tensor& positions, DimsView sizes) {
   const Dims strides = contiguous_strides(sizes);
   std::vector<Tensor> out;

@@ -61,18 +61,19 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source,
   check(at.numel() <= source.numel(), Code::shape,
         "Number of elements of source < number of ones in mask: ", source.numel(), " and ",
         at.numel());
-  Call c{op::masked_scatter.to(into), {whole, wide, source}, Devices::exact};
+  const Tensor given = apart(source, whole), where = apart(wide, whole);
+  Call c{op::masked_scatter.to(into), {whole, where, given}, Devices::exact};
   Tensor y = c.changeable();
   IndexTensors lists;
   const GradMode off(false);
   for (Tensor& t : coordinates(at, sizes)) lists.push_back(std::move(t));
-  const Tensor used = narrow(ravel(source), 0, 0, at.numel());
+  const Tensor used = narrow(ravel(given), 0, 0, at.numel());
   if (lists.empty()) {
     if (at.numel()) run_cast(y, reshape(used, Dims{}));
   } else {
     run_index_write(op::masked_scatter, kIndexSet, y, lists, used);
   }
-  return c.track(std::move(y), MaskedScatterBackward{c.save(wide), Dims(source.sizes())});
+  return c.track(std::move(y), MaskedScatterBackward{c.save(where), Dims(source.sizes())});
 }
 
 Tensor nonzero(const Tensor& x) {

@@ -120,6 +120,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
         " and ", name_of(src.dtype()));
   const int64_t d = wrap_dim(dim, x.dim());
   Call c{op::scatter_reduce.to(into), {x, index, src}, Devices::exact};
+  check_no_overlap(op::scatter_reduce.to(into), {&index, &src});
   const Tensor at = index_operand(op::scatter_reduce, x, index);
   Tensor part = src;
   check(
@@ -169,6 +170,7 @@ Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Ten
         ") and source (", name_of(source.dtype()), ") must have the same scalar type");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Call c{op::index_reduce.to(into), {x, index, source}, Devices::exact};
+  check_no_overlap(op::index_reduce.to(into), {&index, &source});
   const Tensor own = kept_operand(c, 0), in = x.dim() ? own : reshape(own, Dims{1});
   Dims sizes(in.sizes()), row(in.sizes().size(), 1);
   sizes[d] = row[d] = index.numel();
