@@ -345,6 +345,12 @@ def test_a_step_waits_for_nothing():
     assert done.returncode == 0, done.stderr
 
 
+def test_the_factor_can_be_looked_at(torch, device):
+    scaler = torch.amp.GradScaler(device, init_scale=4.0)
+    assert scaler._scale.item() == scaler.get_scale() == 4.0
+    assert scaler._scale.device.type == torch.device(device).type
+
+
 def test_gradients_can_be_clipped_between(torch, device, on_both):
     w = torch.nn.Parameter(torch.ones(2, device=device))
     sgd, scaler = torch.optim.SGD([w], lr=1.0), on_both(device, init_scale=4.0)

@@ -449,3 +449,15 @@ def test_constructors_show_their_arguments(torch):
             kind(surely_not_there=1, **{p.name: 1 for p in shown if p.default is p.empty})
         with pytest.raises(TypeError):
             kind(*[1] * (len(shown) + 1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("batched", [False, True])
+def test_channels_of_instance_norms(torch, n, batched):
+    kind = getattr(torch.nn, f"InstanceNorm{n}d")
+    x = torch.randn([3] * batched + [2] * (n + 1))
+    with pytest.raises(ValueError, match=f"expected input's size at dim={int(batched)} to match"):
+        kind(4, affine=True)(x)
+    with pytest.warns(UserWarning, match="not used because affine=False"):
+        assert torch.equal(kind(4)(x), kind(2)(x))
+    assert kind(4)._get_no_batch_dim() == n + 1

@@ -83,8 +83,41 @@ assert functions(torch) + functions(F) + functions(torch.linalg) == before
 print("done")
 """
 
+PARAMETERS = """
+import copy
+import io
+import pickle
+import flambeau as torch
 
-@pytest.mark.parametrize("program", [SUBCLASS, ASKED])
+class Marked(torch.Tensor):
+    pass
+
+class Own(torch.nn.Parameter):
+    pass
+
+p = torch.nn.Parameter(torch.ones(2).as_subclass(Marked))
+assert type(p) is Marked and isinstance(p, torch.nn.Parameter) and p.requires_grad and p.is_leaf
+assert repr(p).count("Marked(") == 1 and repr(p).count("Parameter") == 1
+assert not isinstance(p, Own) and isinstance(Own(torch.ones(1)), torch.nn.Parameter)
+assert not torch.nn.Parameter(p.detach(), False).requires_grad
+assert not isinstance(p.detach(), torch.nn.Parameter) and type(p + 1) is Marked
+assert not isinstance(p * 2, torch.nn.Parameter)
+module = torch.nn.Module()
+module.weight = p
+assert list(module.parameters()) == [p] and list(module.state_dict()) == ["weight"]
+file = io.BytesIO()
+torch.save(p, file)
+file.seek(0)
+for twin in (copy.deepcopy(p), pickle.loads(pickle.dumps(p)), torch.load(file, weights_only=False)):
+    assert type(twin) is Marked and isinstance(twin, torch.nn.Parameter) and twin is not p
+    assert twin.requires_grad and twin.tolist() == [1, 1]
+print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    "program", [SUBCLASS, ASKED, PARAMETERS], ids=["tensors", "functions", "parameters"]
+)
 def test_subclass_of_tensor(tmp_path, program):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(program))

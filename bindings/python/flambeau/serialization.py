@@ -112,7 +112,7 @@ class _Pickler(pickle._Pickler):
         kind = type(value)
         if kind.__reduce_ex__ not in (Tensor.__reduce_ex__, Parameter.__reduce_ex__):
             return NotImplemented  # its own
-        if isinstance(value, Parameter):
+        if issubclass(kind, Parameter):
             found, like = (_PARAMETER, (value.data, value.requires_grad, OrderedDict())), Parameter
         else:
             wants = value.requires_grad and value.is_leaf

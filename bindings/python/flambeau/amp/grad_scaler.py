@@ -103,6 +103,10 @@ class GradScaler:
         """The factor. Waits for the device."""
         return api.grad_scaler_get_scale(self._scaler)
 
+    @property
+    def _scale(self):  # that programs look at
+        return tensor(self.get_scale(), device=self._device)
+
     def get_growth_factor(self):
         """What the factor grows by."""
         return self._growth_factor

@@ -7,7 +7,15 @@ from .._tensor import Tensor, disabled_torch_function
 from .._torch import empty
 
 
-class Parameter(Tensor):
+class _Kind(type(Tensor)):
+    def __instancecheck__(cls, value):
+        """Of a class of the program's, a parameter is one that is marked as such."""
+        if type.__instancecheck__(cls, value):
+            return True
+        return cls is Parameter and isinstance(value, Tensor) and hasattr(value, "_is_parameter")
+
+
+class Parameter(Tensor, metaclass=_Kind):
     """A tensor that is learned. Shares memory with `data`; requires a gradient unless told
     otherwise."""
 
@@ -20,6 +28,15 @@ class Parameter(Tensor):
             data = empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"cannot make a Parameter of '{type(data).__name__}'; give a tensor")
+        if cls is Parameter and not issubclass(type(data), _OWN) and type(data) is not Tensor:
+            self = data.detach().requires_grad_(requires_grad)
+            if type(self) is not type(data):
+                raise RuntimeError(
+                    f"detach() of {type(data).__name__} must give the same class to make a "
+                    f"Parameter of it, but gave {type(self).__name__}"
+                )
+            self._is_parameter = True
+            return self
         self = wrap(_fast.flam_detach, data._h, cls=cls)
         if requires_grad:
             self.requires_grad_(True)
@@ -135,3 +152,6 @@ class UninitializedBuffer(_Uninitialized, Tensor):
 def is_lazy(parameter):
     """Whether a parameter or buffer has no shape yet."""
     return isinstance(parameter, _Uninitialized)
+
+
+_OWN = (Parameter, Buffer, _Uninitialized)  # classes whose instances become plain parameters

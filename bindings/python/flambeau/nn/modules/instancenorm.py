@@ -1,6 +1,7 @@
 """Instance normalisation, and RMSNorm: normalisation without a batch."""
 
 import numbers
+import warnings
 
 from ..._torch import ones
 from .. import functional as F
@@ -17,15 +18,24 @@ class _InstanceNorm(_BatchNorm):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
 
+    def _get_no_batch_dim(self):
+        return self._dims[0]
+
     def forward(self, input):
         self._check_input_dim(input)
-        channels = input.shape[input.dim() - self._dims[-1] + 1]
-        if channels != self.num_features and self.affine:
-            raise ValueError(
-                f"expected input's size at dim={input.dim() - self._dims[-1] + 1} to match "
-                f"num_features ({self.num_features}), but got: {channels}."
+        place = input.dim() - self._get_no_batch_dim()
+        if input.shape[place] != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={place} to match num_features "
+                    f"({self.num_features}), but got: {input.shape[place]}."
+                )
+            warnings.warn(
+                f"input's size at dim={place} does not match num_features. You can silence this "
+                "warning by not passing in num_features, which is not used because affine=False",
+                stacklevel=2,
             )
-        alone = input.dim() == self._dims[0]
+        alone = place == 0
         held = (self.running_mean, self.running_var, self.weight, self.bias)
         of_input = self.training or not self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
