@@ -88,7 +88,9 @@ bool tensor_is_wrapped_number(const Tensor& t) { return t.is_wrapped_number(); }
 // ---- memory
 // ----------------------------------------------------------------------------------------------
 
-void* tensor_data_ptr(const Tensor& t) { return t.storage()->data() ? t.data() : nullptr; }
+void* tensor_data_ptr(const Tensor& t) {
+  return t.numel() > 0 && t.storage()->data() ? t.data() : nullptr;
+}
 
 void* tensor_host_data(const Tensor& t) {
   check(t.device().is_cpu(), Code::device_mismatch, "the host cannot address ", t,

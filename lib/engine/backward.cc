@@ -233,17 +233,22 @@ void run_node_hooks(const SmallVector<Ref<NodeHook>, 1>& hooks, Tensors& given, 
 }
 
 void accumulate_with_hooks(const Tensor& leaf, Tensor g, bool create) {
+  const bool hooked = autograd_data(leaf).node_hooks != nullptr;
   Tensors seen;
-  if (autograd_data(leaf).node_hooks) [[unlikely]] {
+  if (hooked) [[unlikely]] {
     seen = {std::move(g)};
     run_node_hooks(autograd_data(leaf).node_hooks->before, seen, {});
-    g = create ? seen[0] : ops::clone(seen[0]);
+    g = std::move(seen[0]);
+    // What becomes the leaf's gradient is the one that hooks see, with what is done to it.
+    seen.clear();
+    if (autograd_data(leaf).grad) seen.push_back(g);
   }
   accumulate_grad(leaf, std::move(g), create);
+  if (hooked && seen.empty()) seen.push_back(autograd_data(leaf).grad);
   const SmallVector<Ref<Hook>, 1> hooks(autograd_data(leaf).accumulated_hooks);
   for (const Ref<Hook>& h : hooks) h->call(leaf);
   Tensors none;
-  if (!seen.empty()) run_node_hooks(autograd_data(leaf).node_hooks->after, none, seen);
+  if (hooked) run_node_hooks(autograd_data(leaf).node_hooks->after, none, seen);
 }
 
 void Walk::run_leaf(Task& t) {

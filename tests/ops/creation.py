@@ -60,7 +60,11 @@ op(
     options=[dict(size=(2, 3), stride=(1, 2)), dict(size=(3,), stride=(4,))],
     required=True,
     refuses=[
-        ((), dict(size=(2,), stride=(1, 2)), "1 sizes but 2 strides"),
+        (
+            (),
+            dict(size=(2,), stride=(1, 2)),
+            r"sizes \(1\) must match dimensionality of strides \(2\)",
+        ),
         ((), dict(size=(2,), stride=(-1,)), "negative"),
     ],
     **MADE,

@@ -330,3 +330,39 @@ def test_what_a_function_hands_through_keeps_its_class_but_not_a_parameters(torc
     ):
         found = Through.apply(given)
         assert type(found) is kind and found is not given and found.requires_grad
+
+
+def test_a_view_of_what_inference_made_is_not_recorded(torch):
+    with torch.inference_mode():
+        c = torch.ones(1, 2, 3, requires_grad=True)
+    for view in (c.view(-1), c[0], c.transpose(0, 1), c.expand(4, 2, 3)):
+        assert torch.is_inference(view) and view.is_leaf
+        assert not view.requires_grad and not view._is_view()
+
+
+def test_a_reshaped_copy_is_no_view(torch):
+    x = torch.ones(2, 3, 2, 3).transpose(2, 3).requires_grad_()
+    for copy in (x.flatten(1, 3), x.reshape(6, 6)):
+        assert not copy._is_view() and copy._base is None
+        copy.mul_(2).sum().backward()
+        assert x.grad.unique().tolist() == [2]
+        x.grad = None
+
+
+def test_hooks_of_a_leaf_s_node_see_its_gradient(torch):
+    leaf = torch.rand(3, requires_grad=True)
+    node = leaf.view_as(leaf).grad_fn.next_functions[0][0]
+    leaf.register_hook(lambda grad: grad - 2)
+    node.register_prehook(lambda grads: (grads[0] / 5,))
+
+    def after(t):
+        t.grad.add_(0.5)
+
+    leaf.register_post_accumulate_grad_hook(after)
+    seen = []
+    node.register_hook(lambda given, grads: seen.append(grads[0].tolist()))
+    leaf.sum().backward()
+    assert seen == [pytest.approx([0.3] * 3)] and leaf.grad.tolist() == seen[0]
+    leaf.sum().backward()  # on top of what there is: the hook sees what was added
+    assert seen[1] == pytest.approx([-0.2] * 3)
+    assert leaf.grad.tolist() == pytest.approx([0.6] * 3)

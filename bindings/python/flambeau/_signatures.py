@@ -107,7 +107,7 @@ tensor_split = _splitting(ops.TORCH["tensor_split"])
 def is_set_to(self, tensor):
     """Whether both are the same elements of the same memory."""
     return (
-        self.data_ptr() == tensor.data_ptr()
+        self.data_ptr() == tensor.data_ptr() != 0
         and self.shape == tensor.shape
         and self.stride() == tensor.stride()
     )

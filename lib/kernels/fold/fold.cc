@@ -40,7 +40,8 @@ void order_by_input(Axes& axes) {
 }
 
 uint64_t mask_of(DimsView dims, int64_t ndim) {
-  check(ndim <= 64, Code::unsupported, "reductions take at most 64 dimensions, got ", ndim);
+  check(ndim <= 64, Code::unsupported,
+        "only tensors with up to 64 dims are supported in reductions, got ", ndim);
   uint64_t mask = 0;
   for (int64_t d : dims) mask |= uint64_t(1) << wrap_dim(d, ndim);
   return mask;

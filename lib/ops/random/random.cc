@@ -202,6 +202,8 @@ Tensor uniform_(const Tensor& x, double from, double to, Generator* g) {
   }
   check(from <= to, Code::invalid_argument,
         "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
+  check(to - from <= most, Code::invalid_argument, "uniform_ expects to-from <= the greatest ",
+        name_of(x.dtype()), ", but found to=", to, " and from=", from);
   return fill_random(kUniformOp, kUniform, x, g, {from, to});
 }
 

@@ -12,9 +12,9 @@ Tensor next(const Tensor& x, int64_t dim) { return narrow(x, dim, 1, x.size(dim)
 Tensor before(const Tensor& x, int64_t dim) { return narrow(x, dim, 0, x.size(dim) - 1); }
 
 void check_dims(const char* op, const char* who, const Tensor& part, const Tensor& x) {
-  check(!part || part.dim() == x.dim(), Code::shape, op, " expects ", who,
-        " to have the same number of dimensions as input: ", part ? part.dim() : 0, " and ",
-        x.dim());
+  check(!part || part.dim() == x.dim(), Code::shape, op,
+        " expects prepend or append to be the same dimension as input: ", who, " has ",
+        part ? part.dim() : 0, " dimensions and input ", x.dim());
 }
 
 // Heights times widths of each interval; x undefined: all are dx wide.

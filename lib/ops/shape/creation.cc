@@ -70,8 +70,8 @@ Tensor full(DimsView size, const Tensor& value, Dtype dtype, Device device, bool
 
 Tensor empty_strided(DimsView size, DimsView stride, Dtype dtype, Device device,
                      bool requires_grad) {
-  check(size.size() == stride.size(), Code::shape, "empty_strided: ", size.size(), " sizes but ",
-        stride.size(), " strides");
+  check(size.size() == stride.size(), Code::shape, "empty_strided: dimensionality of sizes (",
+        size.size(), ") must match dimensionality of strides (", stride.size(), ")");
   for (int64_t s : stride) check(s >= 0, Code::shape, "empty_strided: negative stride ", s);
   return created(
       flambeau::empty_strided(size, stride, dtype_or_default(dtype), device_or_default(device)),

@@ -75,6 +75,9 @@ Dims infer_size(DimsView shape, int64_t numel, DimsView from) {
     }
   }
   if (infer >= 0) {
+    check(known != 0 || numel != 0, Code::shape, "cannot reshape tensor of 0 elements into shape ",
+          ShapeText{shape},
+          " because the unspecified dimension size -1 can be any value and is ambiguous");
     check(known != 0 && numel % known == 0, Code::shape, "shape '", ShapeText{shape},
           "' is invalid for input of size ", numel, " with shape ", ShapeText{from});
     out[size_t(infer)] = numel / known;
@@ -189,15 +192,22 @@ Tensor view_dtype(const Tensor& x, Dtype dtype) {
 Tensor reshape(const Tensor& x, DimsView shape) {
   const Dims sizes = infer_size(shape, x.numel(), x.sizes());
   Dims strides;
-  if (!view_strides(x, sizes, strides)) return view(contiguous(x), sizes);
+  if (!view_strides(x, sizes, strides)) {
+    Tensor copied = view(contiguous(x), sizes);
+    copied.impl()->base = {};  // no program can hold the copy that this would be a view of
+    return copied;
+  }
   return make_view(op::view, x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
 }
 
 Tensor as_strided(const Tensor& x, DimsView sizes, DimsView strides,
                   std::optional<int64_t> storage_offset) {
-  check(sizes.size() == strides.size(), Code::shape, "as_strided: ", sizes.size(), " sizes but ",
+  check(sizes.size() == strides.size(), Code::shape,
+        "as_strided: mismatch in length of strides and shape: ", sizes.size(), " sizes but ",
         strides.size(), " strides");
-  for (int64_t s : strides) check(s >= 0, Code::shape, "as_strided: negative stride ", s);
+  check(std::ranges::all_of(strides, [](int64_t s) { return s >= 0; }), Code::shape,
+        "as_strided: Negative strides are not supported at the moment, got strides: ",
+        ShapeText{strides});
   const int64_t span = span_of(sizes, strides);
   const auto held = int64_t(x.storage()->bytes() / x.element_size());
   const int64_t offset = storage_offset.value_or(x.offset());
@@ -281,6 +291,9 @@ Tensor expand(const Tensor& x, DimsView size) {
           ") must match the existing size (", have, ") at non-singleton dimension ", i,
           ".  Target sizes: ", ShapeText{size}, ".  Tensor sizes: ", ShapeText{x.sizes()});
     if (sizes[i] == have) strides[i] = x.strides()[i - shift];
+  }
+  for (size_t i = shift; i-- > 0;) {  // as unsqueeze lays out a dimension of one
+    if (sizes[i] == 1) strides[i] = i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 1;
   }
   return make_view(op::expand, x, sizes, strides, x.offset(), ExpandBackward{Dims(x.sizes())});
 }

@@ -13,7 +13,7 @@ Tensor make_view(const Op& name, const Tensor& x, DimsView sizes, DimsView strid
                  F&& f) {
   Tensor v = alias(x, sizes, strides, offset);
   set_base(v, x);
-  if (!modes.grad || !requires_grad(x)) return v;
+  if (!modes.grad || x.impl()->inference || !requires_grad(x)) return v;
   Call c{name, {x}};
   return c.track(std::move(v), std::forward<F>(f));
 }

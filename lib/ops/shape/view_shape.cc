@@ -56,8 +56,9 @@ Tensor unflatten(const Tensor& x, int64_t dim, DimsView sizes) {
 Tensor unfold_dim(const Tensor& x, int64_t dimension, int64_t size, int64_t step) {
   const size_t d = size_t(wrap_dim(dimension, x.dim()));
   const int64_t n = x.dim() ? x.sizes()[d] : 1;
-  check(size >= 0 && size <= n, Code::invalid_argument, "maximum size for tensor at dimension ",
-        dimension, " is ", n, " but size is ", size);
+  check(size >= 0, Code::invalid_argument, "size is ", size, " but must be >= 0");
+  check(size <= n, Code::invalid_argument, "maximum size for tensor at dimension ", dimension,
+        " is ", n, " but size is ", size);
   check(step > 0, Code::invalid_argument, "step is ", step, " but must be > 0");
   Dims sizes(x.sizes()), strides(x.strides()), dense = contiguous_strides(x.sizes());
   const int64_t last = x.dim() ? strides[d] : 1, dense_last = x.dim() ? dense[d] : 1;
