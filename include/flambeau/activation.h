@@ -85,7 +85,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_celu(
  */
 FLAM_TORCH("F")
 FLAM_LAYER("GELU([approximate=])")
-FLAM_API flam_tensor *flam_gelu(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_gelu(
     const flam_tensor *input, flam_gelu_form approximate FLAM_DEFAULT(FLAM_GELU_NONE));
 
 /** Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
@@ -126,7 +126,8 @@ typedef struct flam_softplus_options {
 FLAM_TORCH("F")
 FLAM_AUTOCAST("cuda=f32")
 FLAM_LAYER("Softplus([beta=], [threshold=])")
-FLAM_API flam_tensor *flam_softplus(const flam_tensor *input, const flam_softplus_options *options);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_softplus(
+    const flam_tensor *input, const flam_softplus_options *options);
 
 /** `min(max(x, 0), 6)` elementwise.
  *
@@ -186,7 +187,7 @@ FLAM_API FLAM_INPLACE flam_tensor *flam_hardswish(const flam_tensor *input);
  */
 FLAM_TORCH("F")
 FLAM_LAYER("LogSigmoid()")
-FLAM_API flam_tensor *flam_logsigmoid(const flam_tensor *input);
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_logsigmoid(const flam_tensor *input);
 
 /** `x` above a threshold, else a constant, elementwise.
  *
@@ -198,7 +199,7 @@ FLAM_API flam_tensor *flam_logsigmoid(const flam_tensor *input);
  */
 FLAM_TORCH("torch F")
 FLAM_LAYER("Threshold([threshold=], [value=])")
-FLAM_API FLAM_INPLACE FLAM_OUT_EXACT flam_tensor *flam_threshold(
+FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_threshold(
     const flam_tensor *input, double threshold, double value);
 
 /** `x / (1 + |x|)` elementwise.
@@ -320,7 +321,8 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_hardshrink(
  */
 FLAM_TORCH("F")
 FLAM_LAYER("Softshrink([lambd])")
-FLAM_API flam_tensor *flam_softshrink(const flam_tensor *input, double lambd FLAM_DEFAULT(0.5));
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_softshrink(
+    const flam_tensor *input, double lambd FLAM_DEFAULT(0.5));
 
 /** Options of `flam_gumbel_softmax`. */
 typedef struct flam_gumbel_softmax_options {

@@ -28,7 +28,8 @@ enum { FLAM_ROUNDING_UNSPECIFIED = 0, FLAM_ROUNDING_TRUNC = 1, FLAM_ROUNDING_FLO
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Sum with a factor, `input + alpha * other` elementwise.
  *
@@ -41,7 +42,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add(
  */
 FLAM_EXTENDS(flam_add)
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add_scaled(
-    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
+    FLAM_OR_NUMBER const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
     FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Difference, `input - other` elementwise.
@@ -53,7 +54,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_add_scaled(
  */
 FLAM_TORCH("torch Tensor torch.subtract Tensor.subtract")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Difference with a factor, `input - alpha * other` elementwise.
  *
@@ -66,7 +68,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub(
  */
 FLAM_EXTENDS(flam_sub)
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub_scaled(
-    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
+    FLAM_OR_NUMBER const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
     FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Product, elementwise.
@@ -78,7 +80,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_sub_scaled(
  */
 FLAM_TORCH("torch Tensor torch.multiply Tensor.multiply")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_mul(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Reversed difference, `other - input` elementwise.
  *
@@ -116,7 +119,8 @@ FLAM_API flam_tensor *flam_rsub_scaled(
  */
 FLAM_TORCH("torch Tensor torch.divide Tensor.divide torch.true_divide Tensor.true_divide")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** Quotient that may be rounded, elementwise.
  *
@@ -132,7 +136,7 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div(
  */
 FLAM_EXTENDS(flam_div)
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div_rounded(
-    const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
+    FLAM_OR_NUMBER const flam_tensor *input, FLAM_OR_NUMBER const flam_tensor *other,
     FLAM_KEYWORD flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
 
 /** Quotient rounded downwards, elementwise.
@@ -146,7 +150,8 @@ FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_div_rounded(
  */
 FLAM_TORCH("torch Tensor")
 FLAM_API FLAM_INPLACE FLAM_OUT flam_tensor *flam_floor_divide(
-    const flam_tensor *input, FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
+    FLAM_OR_NUMBER const flam_tensor *input,
+    FLAM_NUMBER(f64 i64) FLAM_OR_NUMBER const flam_tensor *other);
 
 /** `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
  * Python's `%`.

@@ -1425,6 +1425,18 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_celu_(flam_tensor *input, double
  */
 FLAM_API flam_module *flam_nn_celu(double alpha FLAM_DEFAULT(1));
 
+/** `flam_gelu` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `approximate`: `FLAM_GELU_TANH` replaces Phi by `0.5 (1 + tanh(sqrt(2/pi) (x + 0.044715
+ *   x^3)))`; default exact.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_gelu_out(const flam_tensor *input, flam_gelu_form
+    approximate FLAM_DEFAULT(FLAM_GELU_NONE), flam_tensor *out);
+
 /** `flam_gelu` as a module: gaussian error linear unit, `x * Phi(x)` elementwise, Phi the standard
  * normal distribution.
  *
@@ -1464,6 +1476,17 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_mish_(flam_tensor *input);
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
 FLAM_API flam_module *flam_nn_mish(void);
+
+/** `flam_softplus` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - `options`: those of `flam_softplus`.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softplus_out(const flam_tensor *input, flam_tensor
+    *out, const flam_softplus_options *options);
 
 /** `flam_softplus` as a module: `log(1 + e^(beta x)) / beta` elementwise; `x` itself where `beta
  * x` exceeds `threshold`.
@@ -1540,6 +1563,16 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_hardswish_(flam_tensor *input);
  */
 FLAM_API flam_module *flam_nn_hardswish(void);
 
+/** `flam_logsigmoid` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_logsigmoid_out(const flam_tensor *input, flam_tensor
+    *out);
+
 /** `flam_logsigmoid` as a module: `log(sigmoid(x))` elementwise, without overflow.
  *
  * - returns: the module.
@@ -1563,7 +1596,7 @@ FLAM_BORROWED(input) FLAM_API flam_tensor *flam_threshold_(flam_tensor *input, d
  * - `input`: any shape; any dtype but bool.
  * - `threshold`: elements not above it are replaced.
  * - `value`: what they are replaced by.
- * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - `out`: the destination; resized where its shape differs.
  * - returns: `out` itself, without another count.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
@@ -1677,6 +1710,18 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_hardshrink_out(const flam_tensor *
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
  */
 FLAM_API flam_module *flam_nn_hardshrink(double lambd FLAM_DEFAULT(0.5));
+
+/** `flam_softshrink` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `lambd`: the threshold, not negative; default 0.5.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point. `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a negative `lambd`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_softshrink_out(const flam_tensor *input, double lambd
+    FLAM_DEFAULT(0.5), flam_tensor *out);
 
 /** `flam_softshrink` as a module: `x - lambd` above `lambd`, `x + lambd` below `-lambd`, else 0.
  *
@@ -3797,6 +3842,18 @@ FLAM_API flam_module *flam_nn_gaussian_nll_loss(const flam_gaussian_nll_loss_opt
 FLAM_BORROWED(out) FLAM_API flam_tensor *flam_matmul_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
+/** `flam_linear` into an existing tensor.
+ *
+ * - `input`: [..., k], floating point.
+ * - `weight`: [m, k] or [k].
+ * - `bias`: [m] or none.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_linear_out(const flam_tensor *input, const flam_tensor
+    *weight, FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), flam_tensor *out);
+
 /** `flam_mm` into an existing tensor.
  *
  * - `input`: [n, k].
@@ -5005,6 +5062,18 @@ FLAM_BORROWED(out) FLAM_API flam_tensor *flam_legendre_polynomial_p_out(const fl
 FLAM_API flam_module *flam_nn_max_pool2d(const int64_t *kernel_size, size_t n_kernel_size, const
     flam_max_pool_options *options);
 
+/** `flam_avg_pool2d` into an existing tensor.
+ *
+ * - `input`: [n, c, h, w] or [c, h, w], floating point or int64, whose means are truncated.
+ * - `kernel_size`: size of the window.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - `options`: those of `flam_avg_pool2d`.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool2d_out(const flam_tensor *input, const int64_t
+    *kernel_size, size_t n_kernel_size, flam_tensor *out, const flam_avg_pool_options *options);
+
 /** `flam_avg_pool2d` as a module: mean of each window.
  *
  * - `kernel_size`: size of the window.
@@ -5104,6 +5173,18 @@ FLAM_API flam_module *flam_nn_lp_pool2d(double norm_type, const int64_t *kernel_
  */
 FLAM_API flam_module *flam_nn_max_pool3d(const int64_t *kernel_size, size_t n_kernel_size, const
     flam_max_pool_options *options);
+
+/** `flam_avg_pool3d` into an existing tensor.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point or int64, whose means are truncated.
+ * - `kernel_size`: size of the window.
+ * - `out`: the destination, of the result's dtype; resized where its shape differs.
+ * - `options`: those of `flam_avg_pool3d`.
+ * - returns: `out` itself, without another count.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_BORROWED(out) FLAM_API flam_tensor *flam_avg_pool3d_out(const flam_tensor *input, const int64_t
+    *kernel_size, size_t n_kernel_size, flam_tensor *out, const flam_avg_pool_options *options);
 
 /** `flam_avg_pool3d` as a module: mean of each window.
  *

@@ -33,7 +33,7 @@ FLAM_API FLAM_OUT_EXACT flam_tensor *flam_matmul(
  */
 FLAM_TORCH("F")
 FLAM_AUTOCAST("lower")
-FLAM_API flam_tensor *flam_linear(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_linear(
     const flam_tensor *input, const flam_tensor *weight,
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
 

@@ -67,7 +67,7 @@ typedef struct flam_avg_pool_options {
  */
 FLAM_TORCH("F")
 FLAM_LAYER("AvgPool2d([kernel_size=], stride=[stride or kernel_size], [padding=])")
-FLAM_API flam_tensor *flam_avg_pool2d(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_avg_pool2d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_avg_pool_options *options);
 
@@ -306,7 +306,7 @@ FLAM_API flam_status flam_max_pool3d_with_indices(
 FLAM_AUTOCAST("cpu=f32")
 FLAM_TORCH("F")
 FLAM_LAYER("AvgPool3d([kernel_size=], stride=[stride or kernel_size], [padding=])")
-FLAM_API flam_tensor *flam_avg_pool3d(
+FLAM_API FLAM_OUT_EXACT flam_tensor *flam_avg_pool3d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     const flam_avg_pool_options *options);
 

@@ -63,9 +63,15 @@ void forget_handle(RefCounted* object) noexcept;
 void track_handle(RefCounted* object, const char* function) noexcept;  // frames aside
 bool move_to_outer_frame(RefCounted* object) noexcept;                 // false: without memory
 
+// A fresh result that is a view of a tensor which nobody else holds is none to the program: it
+// stands for itself, with the history that it has as a view.
+void forget_hidden_base(const Tensor& result);
+
 // Gives a result to the program. What cannot be noted is not given: its count dies with the
 // argument.
 inline flam_tensor* give(Tensor t, const char* function) {
+  if (t && t.base()) [[unlikely]]
+    forget_hidden_base(t);
   if (t && noting()) [[unlikely]]
     note_handle(t.impl(), function);
   return reinterpret_cast<flam_tensor*>(t.detach_handle());

@@ -36,6 +36,17 @@ Tensor only_element(const Tensor& t) {
 
 }  // namespace
 
+void forget_hidden_base(const Tensor& result) {
+  TensorImpl& t = *result.impl();
+  if (t.use_count() > 1 || t.base.impl()->use_count() > 1) return;
+  if (requires_grad(t.base)) {
+    if (t.creation != Creation::normal || !grad_fn(result))
+      return;  // what flows back is the base's
+  }
+  t.creation = Creation::normal;
+  t.base = Tensor();
+}
+
 void tensor_release(const Tensor& t) {
   if (t) t.impl()->release();
 }

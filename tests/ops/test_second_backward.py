@@ -20,13 +20,6 @@ for table in sorted(pathlib.Path(__file__).parent.glob("*.py")):
 
 
 # Rows that end otherwise, and why that stays.
-FREER = {
-    name: "PyTorch saves the operand for its shape alone; nothing is saved here"
-    for name in (
-        *("avg_pool1d", "avg_pool2d", "avg_pool3d", "interpolate"),
-        *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"),
-    )
-}
 STRICTER = {
     name: "made of operations that save a factor or an operand; one of its own in PyTorch"
     for name in ("gradient", "scaled_dot_product_attention")
@@ -68,8 +61,8 @@ def test_a_second_pass_ends_as_pytorchs(name, device):
     found = {c.what: verdict(c, device) for c in cases.differentiable(ROWS[name])}
     stored = STORED[name] if isinstance(STORED[name], dict) else dict.fromkeys(found, STORED[name])
     different = {what: v for what, v in found.items() if v and stored.get(what, v) != v}
-    if name in FREER or name in STRICTER:
-        assert set(different.values()) == {"works" if name in FREER else "is refused"}
+    if name in STRICTER:
+        assert set(different.values()) == {"is refused"}
     else:
         assert not different
 

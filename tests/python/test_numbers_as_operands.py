@@ -3,6 +3,7 @@ function of the package is given one in the place of each of its operands.
 """
 
 import flambeau
+import numpy
 import pytest
 from flambeau import _call
 from flambeau._gen import ops
@@ -36,13 +37,32 @@ def test_operands_are_tensors_but_where_a_number_may_stand(torch):
 
 def test_one_of_the_operands_is_a_tensor(torch):
     x = torch.ones(3, dtype=torch.int64)
-    for function in (torch.pow, torch.remainder, torch.bitwise_and, torch.special.zeta):
-        assert function(2, x).shape == function(x, 2).shape == (3,)
+    arithmetic = (torch.add, torch.sub, torch.mul, torch.div, torch.floor_divide)
+    for function in (
+        *(torch.pow, torch.remainder, torch.bitwise_and, torch.special.zeta, *arithmetic),
+        *(torch.subtract, torch.multiply, torch.divide, torch.true_divide),
+    ):
+        assert function(2, x).equal(function(torch.tensor(2), x)), function.__name__
+        assert function(x, 2).shape == (3,)
         with pytest.raises(TypeError):
             function(2, 3)
+    assert torch.sub(2.5, x, alpha=2).tolist() == [0.5, 0.5, 0.5]
+    assert torch.div(7, x * 2, rounding_mode="floor").tolist() == [3, 3, 3]
     assert torch.where(x > 0, 1, 2).tolist() == [1, 1, 1]
     assert torch.full((2,), 3).tolist() == [3, 3]
     assert torch.ones(2).copy_(2.0).tolist() == torch.ones(2).copy_(src=2).tolist() == [2.0, 2.0]
+
+
+def test_an_operator_called_by_its_name_is_a_tensors(torch):
+    """Also where a number comes first, as in functions that are read from the class."""
+    x, tried = torch.ones(3, dtype=torch.int64), 0
+    named = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
+    for name in (f"__{side}{n}__" for n in (*named, "lshift", "rshift") for side in ("", "r", "i")):
+        for other in x, 2, 2.5, numpy.float64(2):
+            tried += 1
+            with pytest.raises((TypeError, AttributeError)):
+                getattr(torch.Tensor, name)(2, other)
+    assert tried == 144
 
 
 def numbered():

@@ -10,7 +10,10 @@ import flambeau as torch
 import pytest
 
 RECORD = pathlib.Path(__file__).resolve().parents[2] / "bindings" / "api.jsonl"
-SPACES = {"torch": torch, "linalg": torch.linalg, "special": torch.special}
+SPACES = {
+    **{"torch": torch, "linalg": torch.linalg, "special": torch.special},
+    "F": torch.nn.functional,
+}
 # Beside what the headers say: functions that Python makes of others, and those that make tensors.
 MORE = (
     "torch.norm torch.nonzero torch.tensordot torch.angle torch.narrow_copy torch.unsqueeze_copy "
@@ -28,7 +31,8 @@ def recorded():
         for spelling in row["torch"]:
             space, _, name = spelling.rpartition(".")
             space = space.removeprefix("torch.")
-            if space in SPACES and not name.endswith("_"):
+            of_torch = space == "F" and f"torch.{name}" in row["torch"]  # where torch has its out=
+            if space in SPACES and not name.endswith("_") and not of_torch:
                 names.add(f"{space}.{name}")
     return sorted(names)
 
@@ -44,7 +48,7 @@ def operands():
         *((x, 0, i), (x, i), (x, 0, i, x), (x, 0, places), (x, 0, places, x), (x, b), (b, x, x)),
         *((x, x, x), (x, v, v), (x, v), (t, t), (x, t, t), (t, t, t), (v, 0.5), (x, 1, 0), (b,)),
         *((v, 2), (x, x, 0.5), (x, [0, 1]), (x, 2, 0, 1.0), (x, 0, i, x, "sum"), (x, v, x), (v, i)),
-        *((v, x, v), (x, 0, i, x, "prod")),
+        *((v, x, v), (x, 0, i, x, "prod"), (t, 2), (torch.stack([t, t]), 2)),
         *((x, 0, places, x, "sum"), (torch.linalg.lu_factor(x)[0], i.int() + 1, x), (x, x[0, :1])),
         *((0.0, 1.0, (3,)), (x, 0, 0, 2), (x, x, 1), (torch.eye(9).reshape(3, 3, 9), 2)),
     ]

@@ -7,6 +7,7 @@ import textwrap
 
 from .compare import KINDS
 from .differences import KNOWN
+from .shares import WORST
 
 EXAMPLES = 3
 
@@ -21,7 +22,7 @@ def shown(found, version, every=False, whole=True):
     if not every:
         examples(new)
     table(found, reasons, version)
-    enough = found.shares.shown()
+    enough = found.shares.shown(worst=WORST if every else 0)
     for row, k in gone:
         print(f"no longer differs, remove it: {row} [{k.kind}] {k.text}")
     return 1 if new or gone or not enough else 0

@@ -55,7 +55,7 @@ def into(found, ours, theirs, chosen=(), jobs=1, most=MOST):
     for name, result in apart.each(infos, one, jobs):
         if isinstance(result, apart.Died):
             found.differences.append(Difference(f"({name})", "crash", str(result)))
-            found.shares.one("forward", False)
+            found.shares.one("forward", f"({name})", False)
         else:
             found.add(result)
 
@@ -156,11 +156,11 @@ class Samples:
         except Left:
             return
         if self.ours.find(spelling) is None:
+            absent = Difference(self.row, "name", f"flambeau has no {spelling}")
             if spelling not in self.missing:
-                text = f"flambeau has no {spelling}"
-                self.found.differences.append(Difference(self.row, "name", text))
+                self.found.differences.append(absent)
             self.missing.add(spelling)
-            self.found.shares.one(self.sort, False)
+            self.found.shares.call(self.sort, self.row, [absent], False)
             return
         self.compared(spelling, args, kwargs, make, make.call(spelling))
 
@@ -179,7 +179,7 @@ class Samples:
         before = len(self.found.differences)
         compare_call(self.found, self.ours, self.theirs, call)
         differences = self.found.differences[before:]
-        self.found.shares.call(self.sort, differences, any(make.differentiable))
+        self.found.shares.call(self.sort, self.row, differences, any(make.differentiable))
 
     def draws(self, make, invoke):
         """Whether the call takes random numbers, which are not the same in both libraries."""

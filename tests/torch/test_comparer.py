@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from tests.harness.table import ROWS
-from tests.torch import apart, calls, expressions, report, walk
+from tests.torch import apart, calls, expressions, report, ties, walk
 from tests.torch.compare import Difference, Tolerance, differences
-from tests.torch.differences import APART, Known
+from tests.torch.differences import APART
+from tests.torch.known import Known
 from tests.torch.library import Library
 from tests.torch.shares import Shares
 
@@ -88,7 +89,7 @@ def test_a_process_that_dies_or_never_ends_is_a_finding():
 def test_a_call_counts_where_its_differences_belong():
     def counted(slopes, *found):
         shares = Shares()
-        shares.call("forward", [difference(kind=k, text=t) for k, t in found], slopes)
+        shares.call("forward", "exp", [difference(kind=k, text=t) for k, t in found], slopes)
         return shares.agree["forward"], shares.agree["gradients"], shares.total["gradients"]
 
     assert counted(True) == (1, 1, 1)
@@ -96,8 +97,47 @@ def test_a_call_counts_where_its_differences_belong():
     assert counted(True, ("stride", "")) == (1, 1, 1)
     assert counted(True, ("value", "")) == (0, 0, 0)
     assert counted(True, ("gradient", "")) == (1, 0, 1)
+    assert counted(True, ("second backward", "")) == (1, 0, 1)
     assert counted(True, ("only flambeau raises", "in backward: RuntimeError")) == (1, 0, 1)
     assert counted(True, ("only flambeau raises", "in call: RuntimeError")) == (0, 0, 0)
+
+
+def test_a_call_that_needs_a_feature_left_out_is_counted_nowhere():
+    for row, total in ("(complex)", 0), ("(exp)", 1):
+        shares = Shares()
+        absent = difference(row=row, kind="name", text="flambeau has no torch.it")
+        shares.call("forward", row, [absent], False)
+        assert (shares.agree["forward"], shares.total["forward"]) == (0, total)
+
+
+def other_places(x, step):
+    """Sorted with every index moved on."""
+    values, indices = x.sort()
+    return values, (indices + step) % x.shape[-1]
+
+
+@pytest.mark.parametrize(
+    "what,spelling,found",
+    [
+        ("equal", "torch.sort", []),
+        ("equal", "torch.unique", ["value"]),  # says which place it is
+        ("equal", "Tensor.sort(stable=True)", ["value"]),
+        ("different", "torch.sort", ["value"]),
+    ],
+)
+def test_which_of_equal_elements_is_taken_does_not_count(what, spelling, found):
+    name, _, options = spelling.partition("(")
+    row = [1.0, 1.0, 1.0] if what == "equal" else [1.0, 2.0, 3.0]
+    call = calls.Call(
+        *("row", name, options),
+        lambda library: [flambeau.tensor([row, row])],
+        lambda library, x: x.sort() if library is OURS else other_places(x, 1),
+        Tolerance(0, lambda dtype: 0.0),
+    )
+    a, b = (lib.outcome(call.make, call.invoke) for lib in (OURS, THEIRS))
+    ties.settle(call, a, b, THEIRS)
+    kinds = [kind for kind, _ in differences(a, b, call.tolerance)]
+    assert [k for k in kinds if k == "value"] == found
 
 
 def test_a_share_below_its_bar_fails_the_run(capsys):
@@ -105,7 +145,7 @@ def test_a_share_below_its_bar_fails_the_run(capsys):
     for agrees, status in (97, 0), (96, 1):
         found.shares = Shares()
         for i in range(100):
-            found.shares.one("forward", i < agrees)
+            found.shares.one("forward", "exp", i < agrees)
         assert report.shown(found, "2", whole=False) == status
     assert "96.00%" in capsys.readouterr().out
 

@@ -16,6 +16,7 @@ from .compare import Difference, differences, of_gradients, of_tensors
 from .differences import APART
 from .library import Seen, flat
 from .shares import Shares
+from .ties import settle
 
 OPS = pathlib.Path(__file__).resolve().parents[1] / "ops"
 
@@ -71,6 +72,7 @@ def row_into(found, ours, theirs, row):
 def compare_call(found, ours, theirs, call):
     a = ours.outcome(call.make, call.invoke, call.differentiable)
     b = theirs.outcome(call.make, call.invoke, call.differentiable)
+    settle(call, a, b, theirs)
     for kind, text in differences(a, b, call.tolerance):
         if kind in ("value", "gradient") and call.precise and rounded(theirs, call, a, kind):
             found.rounded += 1

@@ -19,8 +19,11 @@ def __matmul__(self, other):
     return _raise() if t is None else t
 
 
-def _is_operand(value):
-    """Whether an operator takes this as its other side."""
+def _fit(own, value):
+    """Whether an operator takes this as its other side; its own is a tensor, also where a program
+    calls it by its name."""
+    if not hasattr(own, "_h"):
+        raise TypeError(f"operators of Tensor don't apply to a {type(own).__name__!r} object")
     return (
         hasattr(value, "_h") or isinstance(value, (int, float)) or type(value).__module__ == "numpy"
     )
@@ -54,7 +57,7 @@ def _binary(name):
             else:
                 t = _own(Tensor, c, self._h, other._h)
         except _ELSE:
-            return function(self, _operand(other)) if _is_operand(other) else NotImplemented
+            return function(self, _operand(other)) if _fit(self, other) else NotImplemented
         return _raise() if t is None else t
 
     return operator
@@ -65,7 +68,7 @@ def _reflected(name):
     _, c_f64, c_i64 = _entries("r" + name)
 
     def swapped(self, other):
-        return function(_operand(other), self) if _is_operand(other) else NotImplemented
+        return function(_operand(other), self) if _fit(self, other) else NotImplemented
 
     def operator(self, other):
         if other.__class__ is float:
@@ -93,7 +96,7 @@ def _in_place(name):
             else:
                 h = c(self._h, other._h)
         except _ELSE:
-            return function(self, _operand(other)) if _is_operand(other) else NotImplemented
+            return function(self, _operand(other)) if _fit(self, other) else NotImplemented
         if not h:
             _raise()
         return self

@@ -306,7 +306,7 @@ def sum_to_size(self, *size):
     extra = list(range(more))
     ones = [more + d for d, n in enumerate(size) if n == 1 and self.shape[more + d] != 1]
     found = self.sum(extra + ones, keepdim=True) if extra + ones else self
-    return found.reshape(size)
+    return found if found.shape == size else found.reshape(size)
 
 
 def set_(self, source=None, storage_offset=0, size=None, stride=None):

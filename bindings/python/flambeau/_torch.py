@@ -44,6 +44,7 @@ globals().update(
         **_signatures.FUNCTIONS,
         **_deprecated_functions.FUNCTIONS,
         "clone": _memory_format.clone,
+        **{"sym_float": float, "sym_int": int},  # of numbers, which are never symbols here
     }
 )
 _LAZY = {

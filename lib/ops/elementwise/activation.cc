@@ -97,12 +97,12 @@ Tensor celu(T input, double alpha, Into into) {
   return elu_family<"CeluBackward0">(op::celu.to(into), input, alpha, 1, 1 / alpha);
 }
 
-Tensor gelu(T input, int32_t approximate) {
+Tensor gelu(T input, int32_t approximate, Into into) {
   if (approximate != FLAM_GELU_TANH) {
-    return unit<"GeluBackward0">(op::gelu, kGelu, kGeluSlope, input,
+    return unit<"GeluBackward0">(op::gelu.to(into), kGelu, kGeluSlope, input,
                                  [](T dy, T x) { return mul(dy, gelu_slope(x)); });
   }
-  return unit<"GeluBackward0">(op::gelu, kGeluTanh, kGeluTanhSlope, input,
+  return unit<"GeluBackward0">(op::gelu.to(into), kGeluTanh, kGeluTanhSlope, input,
                                [](T dy, T x) { return mul(dy, gelu_tanh_slope(x)); });
 }
 
@@ -120,8 +120,8 @@ Tensor mish(T input, Into into) {
   });
 }
 
-Tensor softplus(T input, double beta, double threshold) {
-  return unit<"SoftplusBackward0">(op::softplus, kSoftplus, kSoftplusSlope, input,
+Tensor softplus(T input, double beta, double threshold, Into into) {
+  return unit<"SoftplusBackward0">(op::softplus.to(into), kSoftplus, kSoftplusSlope, input,
                                    [=](T dy, T x) {
                                      const Tensor z = mul(x, num(beta));
                                      return where(gt(z, num(threshold)), dy, mul(dy, sigmoid(z)));
@@ -129,8 +129,8 @@ Tensor softplus(T input, double beta, double threshold) {
                                    {beta, threshold});
 }
 
-Tensor logsigmoid(T input) {
-  return unit<"LogSigmoidBackward0">(op::logsigmoid, kLogsigmoid, kLogsigmoidSlope, input,
+Tensor logsigmoid(T input, Into into) {
+  return unit<"LogSigmoidBackward0">(op::logsigmoid.to(into), kLogsigmoid, kLogsigmoidSlope, input,
                                      [](T dy, T x) { return mul(dy, sigmoid(neg(x))); });
 }
 

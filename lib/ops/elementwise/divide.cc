@@ -24,6 +24,7 @@ struct DivBackward {
 
 // Quotients that were rounded have slope 0.
 struct RoundedDivBackward {
+  [[no_unique_address]] ServesOnce once{};
   static constexpr auto name = "DivBackward2";
   Tensors operator()(const Tensor& dy) const {
     return {wanted(0) ? zeros_as(dy) : Tensor(), wanted(1) ? zeros_as(dy) : Tensor()};

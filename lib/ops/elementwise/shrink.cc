@@ -48,14 +48,14 @@ struct PreluBackward {
 
 }  // namespace
 
-Tensor hardshrink(T input, double lambd, Into) {
-  return shrink<"HardshrinkBackward0">(op::hardshrink, kHardshrink, input, lambd);
+Tensor hardshrink(T input, double lambd, Into into) {
+  return shrink<"HardshrinkBackward0">(op::hardshrink.to(into), kHardshrink, input, lambd);
 }
 
-Tensor softshrink(T input, double lambd) {
+Tensor softshrink(T input, double lambd, Into into) {
   check(lambd >= 0, Code::invalid_argument,
         "lambda must be greater or equal to 0, but found to be ", lambd);
-  return shrink<"SoftshrinkBackward0">(op::softshrink, kSoftshrink, input, lambd);
+  return shrink<"SoftshrinkBackward0">(op::softshrink.to(into), kSoftshrink, input, lambd);
 }
 
 Tensor prelu(T input, T weight) {

@@ -88,6 +88,16 @@ struct LerpBackward {
   }
 };
 
+// By a number, which is no operand and is not saved.
+struct LerpNumberBackward {
+  Tensor weight;
+  static constexpr auto name = "LerpBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? mul(dy, rsub(weight, num(int64_t{1}))) : Tensor(),
+            wanted(1) ? mul(dy, weight) : Tensor()};
+  }
+};
+
 struct AddcmulBackward {
   Saved a, b;
   double value;
@@ -206,7 +216,10 @@ Tensor lerp(const Tensor& input, const Tensor& end, const Tensor& weight, Into i
         name_of(input.dtype()), " for `weight` but got dtype ", name_of(weight.dtype()));
   Call c{op::lerp.to(into), {input, end, weight}};
   c.convert(2, c[0].dtype());
-  LerpBackward gradient{c.save(c[0]), c.save(c[1]), c.save(c[2])};
+  if (weight.impl()->wrapped_number)
+    return c.track(c.map(kLerp, {c[0], c[1], c[2]}), LerpNumberBackward{weight});
+  const bool by_weight = c.wants(2);
+  LerpBackward gradient{c.save(c[0], by_weight), c.save(c[1], by_weight), c.save(c[2])};
   return c.track(c.map(kLerp, {c[0], c[1], c[2]}), std::move(gradient));
 }
 

@@ -187,7 +187,7 @@ Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta, d
   return add_product(op::baddbmm.to(into), x, a, b, beta, alpha);
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Into) {
   if (weight.dim() == 1) {
     const Tensor y = matmul(x, weight);
     return bias ? add(y, bias) : y;

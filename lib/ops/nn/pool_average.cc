@@ -28,9 +28,14 @@ struct AverageBackwardBackward {
   Tensors operator()(const Tensor& g) const { return {average(g, output, a)}; }
 };
 
-struct AveragePoolBackward {
+struct ServesAlways {};
+
+// It needs the operand's shape alone; but a pass is the last one as in torch, which saves the
+// operand, except where the result is one mean of all.
+template <class Passes> struct AveragePoolBackward {
   Dims sizes;
   AveragePool a;
+  [[no_unique_address]] Passes passes{};
   static constexpr auto name = "AvgPoolBackward0";
   Tensors operator()(const Tensor& dy) const { return {average_backward(dy, sizes, a)}; }
 };
@@ -55,7 +60,10 @@ Tensor average(const Tensor& x, DimsView sizes, AveragePool a) {
   } else {
     run_adaptive_avg_pool(a.op, y, c[0]);
   }
-  return c.track(std::move(y), AveragePoolBackward{Dims(x.sizes()), a});
+  const bool one =
+      !a.params && std::all_of(sizes.begin() + 2, sizes.end(), [](int64_t n) { return n == 1; });
+  if (one) return c.track(std::move(y), AveragePoolBackward<ServesAlways>{Dims(x.sizes()), a});
+  return c.track(std::move(y), AveragePoolBackward<ServesOnce>{Dims(x.sizes()), a});
 }
 
 Tensor pool(const Windows& w, const Tensor& x, DimsView kernel_size, DimsView stride,
@@ -101,13 +109,15 @@ Tensor avg_pool1d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsVi
 }
 
 Tensor avg_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
-                  bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
+                  bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override,
+                  Into) {
   return pool({op::avg_pool2d, 2}, x, kernel_size, stride, padding, ceil_mode, count_include_pad,
               divisor_override);
 }
 
 Tensor avg_pool3d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
-                  bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
+                  bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override,
+                  Into) {
   return pool({op::avg_pool3d, 3}, x, kernel_size, stride, padding, ceil_mode, count_include_pad,
               divisor_override);
 }

@@ -1,0 +1,130 @@
+"""What results look like where their numbers agree: dtype, shape, strides, shared memory, bases and
+whether they have a history.
+"""
+
+from __future__ import annotations
+
+from . import differs
+
+differs(
+    "unravel_index",
+    "stride",
+    "",
+    "PyTorch cuts its results from one tensor; flambeau's are tensors of their own",
+)
+differs("unravel_index", "base", "None, PyTorch another", "the same")
+differs(
+    "histogramdd_between",
+    "base",
+    "",
+    "edges that were given come back as views of these",
+)
+differs(
+    "hinge_embedding_loss cosine_embedding_loss triplet_margin_loss",
+    "shape",
+    r"^torch\.",
+    "torch.* of these has no reduction unless told; flambeau's default is F's",
+)
+differs(
+    "conv1d conv3d conv_transpose1d conv_transpose3d avg_pool1d max_pool1d max_pool1d_with_indices "
+    "lp_pool1d adaptive_avg_pool1d adaptive_max_pool1d batch_norm pixel_shuffle pixel_unshuffle "
+    "channel_shuffle",
+    "stride",
+    "channels last|permuted|gaps|stride 0",
+    "where PyTorch takes a signal for an image of height 1, or its slow kernel of volumes",
+)
+differs(
+    "einsum unique unique_consecutive mode gru_cell pixel_unshuffle",
+    "stride",
+    "",
+    "an accident of how PyTorch arranges its intermediate results; flambeau's are in C order",
+)
+differs(
+    "rot90 index index_reduce renorm scatter_reduce slice_scatter select_scatter diagonal_scatter "
+    "rrelu logsigmoid index_fill masked_fill rand_like randn_like",
+    "stride",
+    "gaps|permuted|channels last|stride 0",
+    "of operands in another order than C; each kernel of PyTorch decides by itself what it keeps",
+)
+differs(
+    "alpha_dropout feature_alpha_dropout",
+    "memory",
+    "",
+    "without training the operand comes back as a copy, as other results do",
+)
+differs(
+    "vander",
+    "history",
+    "",
+    "a matrix of ones has a gradient, which is 0; PyTorch says that it has none where N=1",
+)
+differs(
+    "binary_cross_entropy_with_logits huber_loss soft_margin_loss cosine_similarity "
+    "hinge_embedding_loss grid_sample",
+    "dtype",
+    "",
+    "of operands of two dtypes, and of integers, flambeau promotes; PyTorch's steps keep one",
+)
+differs(
+    "bincount",
+    "dtype",
+    r"int64\[0\]",
+    "PyTorch forgets the dtype of the weights where there is nothing to count",
+)
+differs(
+    "block_diag",
+    "dtype",
+    "",
+    "PyTorch leaves 0-d operands out of the promotion here, and not elsewhere where they become "
+    "matrices",
+)
+differs(
+    "einsum (einsum)",
+    "dtype",
+    "",
+    "PyTorch adds up some integer results as int64, by the path it takes",
+)
+differs(
+    "normal",
+    "dtype",
+    "",
+    "integers for mean and std: PyTorch gives back an integer tensor where it is empty",
+)
+differs(
+    "multilabel_soft_margin_loss",
+    "shape",
+    "",
+    "the same: it averages over another dimension",
+)
+differs(
+    "pixel_unshuffle",
+    "shape",
+    "",
+    "PyTorch returns a tensor without elements as it is",
+)
+differs(
+    "linalg_householder_product ormqr "
+    "cholesky_inverse linalg_cholesky linalg_inv linalg_lstsq linalg_lu_solve (linalg.lstsq) "
+    "linalg_matrix_power linalg_solve linalg_solve_triangular",
+    "stride",
+    "",
+    "LAPACK leaves its results in Fortran's order; flambeau's are in C order",
+)
+differs(
+    "linalg_solve_ex",
+    "shape",
+    "",
+    "info has one element per system that was solved; PyTorch has one per factored matrix",
+)
+differs(
+    "(operators)",
+    "dtype",
+    r"np\.arange",
+    "an array of integers promotes as a tensor of integers does; PyTorch leaves it to NumPy",
+)
+differs(
+    "(linalg.householder_product)",
+    "history",
+    r"\[0|, 0",
+    "a result without elements has no history",
+)

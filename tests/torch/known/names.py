@@ -1,0 +1,25 @@
+"""Names that only one of the two libraries has, features left out aside (left_out.py)."""
+
+from __future__ import annotations
+
+from . import differs
+
+differs(
+    "(hash_tensor) (linalg.ldl_factor) (linalg.ldl_factor_ex) (linalg.ldl_solve) "
+    "(linalg.matrix_sqrth) (special.airy_ai) (as_strided)",
+    "name",
+    "",
+    "not there: no program has been seen to use it",
+)
+differs(
+    "*",
+    "name",
+    r"^PyTorch has no torch\.\S+_$",
+    "the generator derives the function form of every in-place method, PyTorch of some",
+)
+differs(
+    "*",
+    "name",
+    r"^flambeau has no torch\.special\.\S+_$",
+    "nor has PyTorch; the header derives the name",
+)
