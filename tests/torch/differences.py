@@ -9,9 +9,12 @@
 
 from __future__ import annotations
 
-from .known import (  # noqa: F401: each adds its entries
-    KNOWN,
-)
+import importlib
+
+from .known import KNOWN
+
+for _kind in "accepted", "forms", "graph", "left_out", "names", "numbers", "refusals":
+    importlib.import_module(f".known.{_kind}", __package__)
 
 # Rows whose calls only flambeau's own interface has, and where PyTorch's results are compared.
 APART = {

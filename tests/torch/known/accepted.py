@@ -170,6 +170,24 @@ differs(
     "PyTorch's gradient is a tensor that cannot be read",
 )
 differs(
+    "(gradient)",
+    "only PyTorch raises",
+    "spacing argument of length 1",
+    "a list of one number stands for every dimension, as in C and as the number alone",
+)
+differs(
+    "hamming_window kaiser_window",
+    "only PyTorch raises",
+    "invalid combination",
+    "options are taken by keyword without those that stand before them",
+)
+differs(
+    "prod",
+    "only PyTorch raises",
+    "out=",
+    "the product of all elements takes out= as every function does",
+)
+differs(
     "masked_select",
     "only PyTorch raises",
     "same scalar type",

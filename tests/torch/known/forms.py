@@ -12,7 +12,43 @@ differs(
     "",
     "PyTorch cuts its results from one tensor; flambeau's are tensors of their own",
 )
-differs("unravel_index", "base", "None, PyTorch another", "the same")
+differs("(unravel_index)", "stride", "", "the same")
+differs(
+    "*",
+    "base",
+    "None, PyTorch another$",
+    "where PyTorch makes a function of others, what they make along the way is its result's base; "
+    "nobody can see it, and a result of flambeau stands for itself",
+)
+differs(
+    "adaptive_max_pool2d adaptive_max_pool3d max_pool2d_with_indices max_pool3d_with_indices "
+    "fractional_max_pool2d fractional_max_pool3d linalg_lstsq mode ormqr unique unique_consecutive "
+    "(mode) (triangular_solve) (linalg.lstsq) (nn.functional.adaptive_max_pool3d) "
+    "(nn.functional.fractional_max_pool2d) (nn.functional.fractional_max_pool3d) (unique) "
+    "(unique_consecutive)",
+    "base",
+    "another, PyTorch None$",
+    "one of several results, or what the graph keeps for a gradient, shows a part of another",
+)
+differs(
+    "(bfloat16) (bool) (long) (short) (to) (empty_permuted)",
+    "base",
+    "another, PyTorch None$",
+    "another order of memory is a view of what lies in C order",
+)
+differs(
+    "(nn.functional.dropout3d) (ormqr) (unsafe_chunk) (unsafe_split)",
+    "base",
+    r"\d, PyTorch None$",
+    "an operand that comes back is a view of it, and so is a part of one, whatever the name",
+)
+differs("movedim", "base", "None, PyTorch 0$", "of 0-d operands it is the operand itself")
+differs(
+    "(scatter)",
+    "memory",
+    "out=",
+    "PyTorch writes to src as well and returns that",
+)
 differs(
     "histogramdd_between",
     "base",

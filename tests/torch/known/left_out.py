@@ -16,3 +16,4 @@ lacks(
 lacks("(to_sparse)", "name", "", SPARSE)
 lacks("(linalg.eig) (linalg.eigvals)", "only flambeau raises", "complex", COMPLEX)
 lacks("(masked_fill)", "error type", "1j", COMPLEX)
+lacks("(hash_tensor)", "name", "", "there are no unsigned integers of 64 bits")

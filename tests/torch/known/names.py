@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import differs
 
 differs(
-    "(hash_tensor) (linalg.ldl_factor) (linalg.ldl_factor_ex) (linalg.ldl_solve) "
+    "(linalg.ldl_factor) (linalg.ldl_factor_ex) (linalg.ldl_solve) "
     "(linalg.matrix_sqrth) (special.airy_ai) (as_strided)",
     "name",
     "",
