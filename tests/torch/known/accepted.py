@@ -127,12 +127,6 @@ differs(
     "empty, broadcast and out= operands, and gradients through them, that LAPACK's wrappers refuse",
 )
 differs(
-    "(shape)",
-    "only PyTorch raises",
-    r"t\.set_\(i\)",
-    "set_ takes the other tensor's dtype, too",
-)
-differs(
     "(to)",
     "only PyTorch raises",
     r"t\.to\(torch\.float64, torch\.int64\)",
@@ -143,12 +137,6 @@ differs(
     "only PyTorch raises",
     "put",
     "a list or an array may be assigned as a tensor may",
-)
-differs(
-    "(creation)",
-    "only PyTorch raises",
-    r"torch\.tensor\(\[t\]\)|torch\.zeros\(\)",
-    "a list of tensors is stacked, and no sizes are those of a 0-d tensor",
 )
 differs(
     "(aminmax) (cat) (kthvalue)",
