@@ -13,6 +13,7 @@ import layers
 import python_layers
 import reflow
 import shape
+import std_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,6 +58,7 @@ def main() -> int:
         formatting.cpp(ROOT, files, fix) + formatting.python(ROOT, fix) + formatting.rust(ROOT, fix)
     )
     faults += layers.check(ROOT, files) + python_layers.check(ROOT, files)
+    faults += std_headers.check(ROOT, files)
     faults += shape.check(ROOT, files)
     print("\n".join(faults))
     print(

@@ -2,6 +2,7 @@
 // memory, counters.
 #include "simulated.h"
 
+#include <algorithm>
 #include <random>
 #include <thread>
 

@@ -1,6 +1,7 @@
 // Activations. Each gradient is one kernel, and the same as ops where it is differentiated again.
 #include "ops/elementwise/activation.h"
 
+#include <array>
 #include <cmath>
 
 #include "base/error.h"

@@ -1,5 +1,7 @@
 // The dimensions that a reduction runs over and the shapes of its result.
 #pragma once
+#include <optional>
+
 #include "base/error.h"
 #include "tensor/tensor.h"
 

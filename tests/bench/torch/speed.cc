@@ -2,6 +2,8 @@
 // tests/bench/speed.py against the PyTorch that it finds.
 #include <torch/torch.h>
 
+#include <memory>
+
 #include "../row_time.h"
 
 namespace {
