@@ -24,13 +24,21 @@ KEEP_GIL = """
 #define Py_END_ALLOW_THREADS }
 """
 
-# What drops a callback's second argument: C, for in a function of Python's an interrupt could come.
+# What drops values of Python's: C, for in a function of Python's an interrupt could come, and the
+# library may drop some when Python has ended.
 DROPS = """
 static void flam_py_error_set_drop(void *kept);
+static void flam_py_drop(void *kept) {
+  if (Py_IsInitialized()) flam_py_error_set_drop(kept);
+}
 static void flam_py_drop_second(void *user, void *kept) {
   (void)user;
-  flam_py_error_set_drop(kept);
+  flam_py_drop(kept);
 }
+"""
+DROPS_CDEF = """
+void flam_py_drop(void *kept);
+void flam_py_drop_second(void *user, void *kept);
 """
 
 
@@ -128,7 +136,7 @@ def emit(api):
     ]
     fast = module(
         "_flambeau_fast",
-        "\n".join([types(raw), *pointers, "void flam_py_drop_second(void *user, void *kept);"]),
+        "\n".join([types(raw), *pointers, DROPS_CDEF]),
         [f for f in raw["functions"] if not f["blocks"]],
         headers,
         structs,

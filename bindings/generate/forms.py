@@ -111,6 +111,7 @@ def _inplace(f: Function) -> Function:
     params, c_params = ([dataclasses.replace(p) for p in given] for given in (f.params, f.c_params))
     for first in (params[0], c_params[0]):
         first.type = first.type.replace("const ", "")
+        first.or_number = False  # a number is no place to write to
         first.mutable = True
     operand = params[0].name
     return _derived(

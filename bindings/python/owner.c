@@ -19,35 +19,32 @@ static PyTypeObject *owner_type;
 static PyObject *release_name; /* the class attribute that holds the release function */
 static PyObject *objects;      /* by handle: weakly, those that views were taken of, and leaves */
 
-/* Whether `objects` knows this very object by its handle; another one may own a count, too. */
-static int is_known(PyObject *self, PyObject *handle) {
+/* What `objects` has for a handle: an object, Py_None for one that is gone, NULL for nothing. */
+static PyObject *known(PyObject *handle) {
   PyObject *reference = PyDict_GetItemWithError(objects, handle);
-  return reference != NULL && PyWeakref_GetObject(reference) == self;
+  return reference == NULL ? NULL : PyWeakref_GetObject(reference);
 }
 
-/* The handle is taken out first: whoever still sees the object, as others of a dead cycle do, finds
-   none instead of a released one. */
-static void finalize(PyObject *self) {
-  PyObject *handle = ((Owner *)self)->handle;
-  ((Owner *)self)->handle = NULL;
-  if (handle == NULL) return;
-  if (handle != Py_None) {
-    PyObject *type, *value, *traceback, *done = NULL;
-    PyErr_Fetch(&type, &value, &traceback);
-    if (((Owner *)self)->remembered && is_known(self, handle)) PyDict_DelItem(objects, handle);
-    PyObject *release = PyObject_GetAttr((PyObject *)Py_TYPE(self), release_name);
-    if (release != NULL) done = PyObject_CallFunctionObjArgs(release, handle, NULL);
-    if (done == NULL) PyErr_WriteUnraisable(self);
-    Py_XDECREF(done);
-    Py_XDECREF(release);
-    PyErr_Restore(type, value, traceback);
-  }
-  Py_DECREF(handle);
+/* Weak references to the object are dead by now; a live one is of another owner of the handle. */
+static void release(PyTypeObject *type, Owner *self) {
+  PyObject *kind, *value, *traceback, *done = NULL;
+  PyErr_Fetch(&kind, &value, &traceback);
+  if (self->remembered && known(self->handle) == Py_None) PyDict_DelItem(objects, self->handle);
+  PyObject *function = PyObject_GetAttr((PyObject *)type, release_name);
+  if (function != NULL) done = PyObject_CallFunctionObjArgs(function, self->handle, NULL);
+  if (done == NULL) PyErr_WriteUnraisable((PyObject *)type);
+  Py_XDECREF(done);
+  Py_XDECREF(function);
+  PyErr_Restore(kind, value, traceback);
 }
 
+/* Here and in no finalizer: a class may define `__del__`, and other objects of a dead cycle use a
+   tensor in theirs. */
 static void dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
-  Py_CLEAR(((Owner *)self)->handle);
+  PyObject *handle = ((Owner *)self)->handle;
+  if (handle != NULL && handle != Py_None) release(type, (Owner *)self);
+  Py_XDECREF(handle);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
 }
@@ -60,7 +57,6 @@ static PyMemberDef members[] = {
 static PyType_Slot owner_slots[] = {
     {Py_tp_doc, "Owns the handle `_h`, which the class's `_release_handle` releases."},
     {Py_tp_members, members},
-    {Py_tp_finalize, finalize},
     {Py_tp_dealloc, dealloc},
     {0, NULL},
 };
@@ -125,7 +121,7 @@ static int remember(PyObject *shown) {
   int failed = 0;
   if (PyObject_TypeCheck(shown, owner_type)) {
     Owner *self = (Owner *)shown;
-    if (self->handle == NULL || is_known(shown, self->handle)) return 0;
+    if (self->handle == NULL || known(self->handle) == shown) return 0;
     PyObject *reference = PyWeakref_NewRef(shown, NULL);
     if (reference == NULL) return -1;
     self->remembered = 1;

@@ -36,22 +36,36 @@ static PyObject *enter(PyObject *self, PyObject *unused) {
   PyObject *begin = PyObject_GetAttr(self, begin_name);
   PyObject *tokens = begin == NULL ? NULL : PyObject_GetAttr(self, tokens_name);
   PyObject *token = tokens == NULL ? NULL : begun(self, begin);
-  const int failed = token == NULL ? -1 : PyList_Append(tokens, token);
+  PyObject *entry = token == NULL ? NULL : Py_BuildValue("kN", PyThread_get_thread_ident(), token);
+  const int failed = entry == NULL ? -1 : PyList_Append(tokens, entry);
   Py_XDECREF(begin);
   Py_XDECREF(tokens);
-  Py_XDECREF(token);
+  Py_XDECREF(entry);
   if (failed) return NULL;
   Py_INCREF(self);
   return self;
 }
 
-/* The last of the tokens, taken out; None where there is none. */
+/* Where the last of this thread's tokens is: threads may share an object. The last of all where
+   there is none, for a thread's work may go on on another one. */
+static Py_ssize_t last_of_thread(PyObject *tokens, Py_ssize_t count) {
+  const unsigned long here = PyThread_get_thread_ident();
+  for (Py_ssize_t i = count; i-- > 0;) {
+    PyObject *ident = PyTuple_GetItem(PyList_GetItem(tokens, i), 0);
+    if (ident != NULL && PyLong_AsUnsignedLong(ident) == here) return i;
+  }
+  return count - 1;
+}
+
+/* The token of the block that ends, taken out; None where there is none. */
 static PyObject *taken(PyObject *tokens) {
   const Py_ssize_t count = PyList_Size(tokens);
   if (count < 0) return NULL;
-  PyObject *token = count ? PyList_GetItem(tokens, count - 1) : Py_None;
-  Py_INCREF(token);
-  if (count && PyList_SetSlice(tokens, count - 1, count, NULL) != 0) Py_CLEAR(token);
+  if (count == 0) Py_RETURN_NONE;
+  const Py_ssize_t last = last_of_thread(tokens, count);
+  PyObject *token = PyTuple_GetItem(PyList_GetItem(tokens, last), 1);
+  Py_XINCREF(token);
+  if (token != NULL && PyList_SetSlice(tokens, last, last + 1, NULL) != 0) Py_CLEAR(token);
   return token;
 }
 
@@ -72,7 +86,8 @@ static PyObject *leave(PyObject *self, PyObject *exception) {
 
 static PyMethodDef methods[] = {
     {"__enter__", enter, METH_NOARGS, "Begins as `_begin` says: a function and its arguments."},
-    {"__exit__", leave, METH_VARARGS, "Ends what was begun last, whose token is in `_tokens`."},
+    {"__exit__", leave, METH_VARARGS,
+     "Ends what this thread began last; `_tokens` has threads and tokens."},
     {NULL, NULL, 0, NULL},
 };
 

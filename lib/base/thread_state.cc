@@ -59,7 +59,11 @@ void run_on_another_thread(const std::function<void()>& work) {
     }
   };
   started(all).join();
-  if (left) left->restore();
+  try {
+    if (left) left->restore();
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
   if (failure) std::rethrow_exception(failure);
 }
 

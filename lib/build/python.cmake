@@ -1,7 +1,6 @@
-# The Python extension: one abi3 file that holds both CFFI modules (the build generates
-# their sources) and what owners of handles and scopes are made
-# of. It names libflambeau by soname only; the
-# package opens the library first and so decides which file it gets.
+# The Python extension: one abi3 file that holds both CFFI modules (the build generates their
+# sources) and what owners of handles and scopes are made of. It names libflambeau by soname only:
+# the package opens the library first and so decides which file it gets.
 
 find_package(Python COMPONENTS Interpreter Development.SABIModule)
 file(GLOB cffi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/python/gen/*.c)

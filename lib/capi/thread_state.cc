@@ -3,7 +3,9 @@
 #include "base/thread_state.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "base/error.h"
 #include "capi/callback.h"

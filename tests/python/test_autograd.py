@@ -348,6 +348,39 @@ def test_calls_at_the_end_of_a_backward_pass(torch):
     assert called == []  # a pass that failed leaves none behind
 
 
+def test_calls_that_fail_and_those_without_a_pass(torch):
+    queue, called = torch.autograd.Variable._execution_engine.queue_callback, []
+    with pytest.raises(RuntimeError, match="only be installed during backward pass"):
+        queue(lambda: called.append("never"))
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda grad: [queue(lambda: 1 / 0), queue(lambda: called.append("later"))][0])
+    with pytest.raises(ZeroDivisionError):
+        y.sum().backward()
+    (x * 2).sum().backward()
+    assert called == []
+
+
+def test_calls_at_the_end_of_passes_that_went_on_on_another_thread(torch):
+    queue, called = torch.autograd.Variable._execution_engine.queue_callback, []
+
+    def nested(depth):
+        x = torch.ones(1, requires_grad=True)
+        y = x * 2
+
+        def hook(grad):
+            queue(lambda: called.append(depth))
+            if depth:
+                with torch.enable_grad():
+                    nested(depth - 1)
+
+        y.register_hook(hook)
+        y.sum().backward()
+
+    nested(150)
+    assert called == list(range(151))
+
+
 def test_what_custom_functions_and_hooks_may_not_be(torch):
     class Both(torch.autograd.Function):
         @staticmethod

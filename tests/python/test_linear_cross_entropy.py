@@ -142,3 +142,9 @@ def test_the_layer_is_both():
     x, target = torch.randn(6, 5), torch.tensor([0, 1, 2, 3, 0, 1])
     wanted = F.cross_entropy(m.linear(x), target, label_smoothing=0.1)
     torch.testing.assert_close(m(x, target), wanted)
+
+
+def test_without_features_every_class_is_as_likely(torch):
+    target = torch.tensor([0, 4, 1, 2])
+    found = torch.nn.functional.linear_cross_entropy(torch.ones(4, 0), torch.ones(5, 0), target)
+    assert abs(found.item() - 1.6094379) < 1e-6

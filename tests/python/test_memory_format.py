@@ -106,3 +106,17 @@ def test_dropout_keeps_the_order_in_place_and_in_the_gradient():
     z = x.detach().clone()
     assert F.dropout(z, 0.5, inplace=True) is z
     assert z.stride() == x.stride() and set(z.flatten().tolist()) == {0.0, 2.0}
+
+
+def test_gradients_of_what_replaces_a_view_of_memory(torch):
+    """Memory between the rows of the operand has no gradient, an expanded one's adds up."""
+    base = torch.arange(12.0).view(3, 4)
+    gaps = base[:, 1:3].detach().requires_grad_()
+    part = torch.zeros(2, requires_grad=True)
+    y = torch.as_strided_scatter(gaps, part, (2,), (2,), 1)  # of which the second is in a gap
+    x_grad, part_grad = torch.autograd.grad(y.sum(), (gaps, part))
+    assert part_grad.tolist() == [1, 0] and x_grad.tolist() == [[0, 1], [1, 1], [1, 1]]
+    row = torch.ones(1, 3).expand(2, 3).detach().requires_grad_()
+    y = torch.as_strided_scatter(row, part, (2,), (1,), 0)
+    x_grad, part_grad = torch.autograd.grad(y.sum(), (row, part))
+    assert part_grad.tolist() == [2, 2] and x_grad.tolist() == [[0, 0, 1], [0, 0, 1]]

@@ -2,6 +2,8 @@
 outlives its graph."""
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -301,3 +303,39 @@ def test_saved_values_may_be_written_where_that_is_allowed(torch, device):
         copies.clear()
         with pytest.raises(AssertionError):
             freed.backward()
+
+
+# What the library drops when Python has ended does not reach Python any more.
+LEFT_OPEN = """
+import contextlib
+import flambeau as torch
+left = contextlib.ExitStack()
+left.enter_context(torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t))
+loss = (torch.ones(2, requires_grad=True) ** 2).sum()
+"""
+
+
+def test_a_program_may_end_inside_of_a_block():
+    done = subprocess.run([sys.executable, "-c", LEFT_OPEN], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_threads_share_a_mode(torch):
+    mode, seen = torch.no_grad(), []
+    turns = [threading.Event() for _ in range(4)]
+
+    def work(number):
+        turns[number].wait(10)
+        with mode:
+            turns[number + 1].set()
+            turns[number + 2].wait(10)
+        seen.append(torch.is_grad_enabled())
+        turns[min(number + 3, 3)].set()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    turns[0].set()
+    for thread in threads:
+        thread.join()
+    assert seen == [True, True] and torch.is_grad_enabled()

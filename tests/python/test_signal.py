@@ -80,3 +80,9 @@ def test_a_window_may_have_its_top_elsewhere():
     np.testing.assert_allclose(made, np.exp([-1.0, 0.0, -1.0, -2.0]))
     with pytest.raises(TypeError, match="list/tuple"):
         windows.general_cosine(4, a=1.0)
+
+
+def test_coefficients_come_from_anything_that_has_them(torch):
+    windows = torch.signal.windows
+    given = windows.general_cosine(5, a=(factor for factor in (0.5, 0.5)))
+    assert given.tolist() == windows.general_cosine(5, a=[0.5, 0.5]).tolist()

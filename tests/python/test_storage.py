@@ -157,3 +157,13 @@ def test_storages_become_tensors_of_their_dtype_only():
     assert x._version == 0 and x.new(size=(2, 3)).shape == (2, 3)
     assert x.storage()._cdata == x[2:].storage()._cdata != x.clone().storage()._cdata
     assert torch.ones(2, dtype=torch.int8).type(torch.Tensor).dtype is torch.get_default_dtype()
+
+
+def test_memory_that_begins_alike_is_not_one_storage(tmp_path):
+    array = np.arange(8.0)
+    part, whole = torch.from_numpy(array[:4]), torch.from_numpy(array)
+    held = part.untyped_storage()
+    assert whole.untyped_storage().nbytes() == 64 and held.nbytes() == 32
+    torch.save([part, whole], tmp_path / "both.pt")
+    for a, b in torch.load(tmp_path / "both.pt"), copy.deepcopy([part, whole]):
+        assert a.tolist() == array[:4].tolist() and b.tolist() == array.tolist()

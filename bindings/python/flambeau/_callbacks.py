@@ -9,7 +9,7 @@ from . import _thread_state
 from ._call import _NULL, _fast, ffi, wrap
 
 _alive = set()  # handles cffi made; they live until dropped
-DROP = _fast.flam_py_error_set_drop
+DROP = ffi.addressof(_fast, "flam_py_drop")
 DROP_SECOND = ffi.addressof(_fast, "flam_py_drop_second")  # of what a callback gets
 OK, CALLBACK = 0, 19  # FLAM_OK, FLAM_ERROR_CALLBACK
 

@@ -98,13 +98,14 @@ def deep_copy(tensor, memo):
 
 def _copied_storage(tensor, memo):
     plain = tensor.detach()
-    address = tensor.untyped_storage().data_ptr()
-    if not address:
+    storage = tensor.untyped_storage()
+    if not storage.data_ptr():
         return plain.clone()
-    whole = memo.get((address, tensor.dtype))
+    where = storage.data_ptr(), storage.nbytes(), tensor.dtype
+    whole = memo.get(where)
     if whole is None:
-        n = tensor.untyped_storage().nbytes() // tensor.element_size()
-        whole = memo[address, tensor.dtype] = plain.as_strided((n,), (1,), 0).clone()
+        n = storage.nbytes() // tensor.element_size()
+        whole = memo[where] = plain.as_strided((n,), (1,), 0).clone()
     return whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).detach()
 
 

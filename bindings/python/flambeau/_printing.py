@@ -38,7 +38,7 @@ PLAIN = set()  # classes that print as "tensor(...)"; the others by their names
 
 def _renamed(found, tensor):
     name = type(tensor).__name__
-    is_parameter = getattr(tensor, "_is_parameter", False)
+    is_parameter = getattr(tensor, "_is_param", False)
     opening = f"Parameter({name}(" if is_parameter else f"{name}("
     lines = found[len("tensor(") :].split("\n")
     more = " " * (len(opening) - len("tensor("))

@@ -18,6 +18,16 @@ class Scope(scope.Scope):
         self._tokens = []
 
 
+class Opened(Scope):
+    """The block of one such tuple."""
+
+    __slots__ = ("_begin",)
+
+    def __init__(self, *begin):
+        super().__init__()
+        self._begin = opening(*begin)
+
+
 def opening(function, *args):
     """`_begin` of a C function that gives its scope in an out parameter."""
     return (owner.own_each, (None,), function, *args, ffi.new("flam_scope *"))

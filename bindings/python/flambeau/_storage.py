@@ -151,18 +151,19 @@ class UntypedStorage:
         return hash(self.data_ptr())
 
 
-_known = weakref.WeakValueDictionary()  # by address
+_known = weakref.WeakValueDictionary()  # by address and size: one may begin another's memory
 
 
 def storage_of(tensor):
     """`tensor.untyped_storage()`: one object for all tensors over the memory, while it lives."""
     made = UntypedStorage(tensor)
     address = made.data_ptr()
-    found = _known.get(address)
-    if found is not None and found.data_ptr() == address:
+    where = address, made.nbytes()
+    found = _known.get(where)
+    if found is not None and (found.data_ptr(), found.nbytes()) == where:
         return found
     if address:
-        _known[address] = made
+        _known[where] = made
     return made
 
 

@@ -3,12 +3,11 @@
 Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds
 attributes."""
 
-from _thread import get_ident
-
 from . import _call, _deprecated, _printing
 from ._call import _NULL, _blocking, _fast, _own, _raise, ffi, owner, wrap
 from ._gen import api, ops
 from ._memory_format import clone, contiguous, formatted, is_contiguous, laid_out, resize_
+from ._thread_state import ThreadState
 from ._types import (
     BY_CODE,
     NAMES,
@@ -32,17 +31,21 @@ _unpack = ffi.unpack
 _size = tuple.__new__  # of C's integers, which need no look
 
 
-AT_END = []  # (thread, backward pass, function) that `queue_callback` was given
+# (backward pass, function) that `queue_callback` was given; the pass whose functions are called.
+AT_END = ThreadState(calls=(), ending=0)
 
 
 def run_at_end(failed):
     """After a backward pass of this thread: calls what it was asked to, unless it failed."""
-    here, around = get_ident(), api.backward_pass()
-    while mine := [e for e in AT_END if e[0] == here and e[1] > around]:
-        for entry in mine:
-            AT_END.remove(entry)
-            if not failed:
-                entry[2]()
+    around, before = api.backward_pass(), AT_END.ending
+    AT_END.ending = around + 1
+    try:
+        while mine := [call for number, call in AT_END.calls if number > around]:
+            AT_END.calls = tuple(entry for entry in AT_END.calls if entry[0] <= around)
+            for call in () if failed else mine:
+                call()
+    finally:
+        AT_END.ending = before
 
 
 def warn_of_cycle():
@@ -268,7 +271,7 @@ class Tensor(owner.Owner, metaclass=_TensorMeta):
         failed = _blocking.flam_autograd_backward(
             [self._h], 1, grads, n, keep, create_graph, only, m
         )
-        if AT_END:
+        if AT_END.calls:
             run_at_end(failed)
         if failed:
             _raise()

@@ -32,7 +32,8 @@ def give(state):
     """Puts such a state in the place of the calling thread's."""
     attributes, context = state
     for kept, values in zip(_all, attributes):
-        kept.__dict__.clear()
-        kept.__dict__.update(values)
+        kept.__dict__.update(values)  # first: an interrupt leaves too many attributes, not too few
+        for name in kept.__dict__.keys() - values.keys():
+            del kept.__dict__[name]
     for variable, value in context.items():
         variable.set(value)

@@ -81,7 +81,8 @@ class _Pickler(pickle._Pickler):
 
     def _storage_of(self, held):
         """What stands for a storage: one for all that share its memory and count alike."""
-        where = held.data_ptr() or id(held._tensor), held._unit, isinstance(held, TypedStorage)
+        place = (held.data_ptr(), held.nbytes()) if held.data_ptr() else id(held._tensor)
+        where = place, held._unit, isinstance(held, TypedStorage)
         if where not in self.storages:
             self.storages[where] = _Storage(held, str(len(self.storages)))
         return self.storages[where]

@@ -10,8 +10,8 @@ namespace flambeau::ops {
 
 namespace {
 
-void check_dtype(const Tensor& x, const Tensor& other, const char* name) {
-  check(!other || other.dtype() == x.dtype(), Code::dtype, "torch.histogram(): input and ", name,
+void check_dtype(const Op& op, const Tensor& x, const Tensor& other, const char* name) {
+  check(!other || other.dtype() == x.dtype(), Code::dtype, "torch.", op, "(): input and ", name,
         " should have the same dtype, but got ", name_of(x.dtype()), " and ",
         name_of(other ? other.dtype() : x.dtype()));
 }
@@ -22,29 +22,29 @@ void check_samples(const Op& op, const Tensor& x, DimsView samples, const Tensor
   check(!weight || std::ranges::equal(weight.sizes(), samples), Code::shape, op,
         "(): weight should have one number per sample, shape ", ShapeText{samples}, ", but got ",
         ShapeText{weight ? weight.sizes() : DimsView()});
-  check_dtype(x, weight, "weight");
+  check_dtype(op, x, weight, "weight");
 }
 
-void check_edges(const Tensor& x, const Tensor& bins) {
-  check(bins.dim() == 1, Code::shape,
-        "torch.histogram(): bins tensor should have one dimension, but got ", bins.dim());
-  check(bins.size(0) > 1, Code::shape,
-        "torch.histogram(): bins tensor should have at least two edges, but got ", bins.size(0));
-  check_dtype(x, bins, "bins");
+void check_edges(const Op& op, const Tensor& x, const Tensor& bins) {
+  check(bins.dim() == 1, Code::shape, "torch.", op,
+        "(): bins tensor should have one dimension, but got ", bins.dim());
+  check(bins.size(0) > 1, Code::shape, "torch.", op,
+        "(): bins tensor should have at least two edges, but got ", bins.size(0));
+  check_dtype(op, x, bins, "bins");
 }
 
 // Edges of equal intervals over a range, or over the samples' own.
-Tensor even_edges(const Tensor& x, int64_t bins, std::span<const double> range) {
-  check(bins > 0, Code::invalid_argument, "torch.histogram(): bins must be > 0, but got ", bins);
-  check(range.empty() || range.size() == 2, Code::invalid_argument,
-        "torch.histogram(): range is two numbers, but got ", range.size());
+Tensor even_edges(const Op& op, const Tensor& x, int64_t bins, std::span<const double> range) {
+  check(bins > 0, Code::invalid_argument, "torch.", op, "(): bins must be > 0, but got ", bins);
+  check(range.empty() || range.size() == 2, Code::invalid_argument, "torch.", op,
+        "(): range is two numbers, but got ", range.size());
   double low = range.empty() ? 0 : range[0], high = range.empty() ? 1 : range[1];
   if (range.empty() && x.numel()) {
     low = read_number(min(x));
     high = read_number(max(x));
   }
-  check(low <= high && std::isfinite(low) && std::isfinite(high), Code::invalid_argument,
-        "torch.histogram(): max must be larger than min, got [", low, ", ", high, "]");
+  check(low <= high && std::isfinite(low) && std::isfinite(high), Code::invalid_argument, "torch.",
+        op, "(): max must be larger than min, got [", low, ", ", high, "]");
   if (low == high) {
     low -= 0.5;
     high += 0.5;
@@ -117,14 +117,14 @@ std::tuple<Tensor, Tensor> histogram(const Tensor& input, int64_t bins,
   check_samples(op::histogram, input, input.sizes(), weight);
   const GradMode off(false);
   const Tensor x = detach(input);
-  return counted(x, even_edges(x, bins, range), weight, density);
+  return counted(x, even_edges(op::histogram, x, bins, range), weight, density);
 }
 
 std::tuple<Tensor, Tensor> histogram_between(const Tensor& input, const Tensor& bins,
                                              const Tensor& weight, bool density) {
   const Call c{op::histogram_between, {input, bins, weight}};
   check_samples(op::histogram, input, input.sizes(), weight);
-  check_edges(input, bins);
+  check_edges(op::histogram, input, bins);
   const GradMode off(false);
   return counted(detach(input), clone(bins), weight, density);
 }
@@ -143,7 +143,8 @@ std::tuple<Tensor, std::vector<Tensor>> histogramdd(const Tensor& input, DimsVie
         n, "-dimensional histogram range should have ", 2 * n, " elements, but got ", range.size());
   std::vector<Tensor> edges;
   for (size_t d = 0; d < n; ++d) {
-    edges.push_back(even_edges(select(points, 1, int64_t(d)), bins[bins.size() == 1 ? 0 : d],
+    edges.push_back(even_edges(op::histogramdd, select(points, 1, int64_t(d)),
+                               bins[bins.size() == 1 ? 0 : d],
                                range.empty() ? range : range.subspan(2 * d, 2)));
   }
   Tensor found = counted(points, edges, weight, density);
@@ -159,7 +160,7 @@ std::tuple<Tensor, std::vector<Tensor>> histogramdd_between(const Tensor& input,
         points.size(1), "-dimensional histogram but got ", bins.size());
   std::vector<Tensor> edges;
   for (const Tensor& e : bins) {
-    check_edges(input, e);
+    check_edges(op::histogramdd, input, e);
     const Call same_device{op::histogramdd_between, {input, e}};
     edges.push_back(detach(e));
   }

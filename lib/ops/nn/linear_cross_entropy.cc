@@ -10,6 +10,13 @@ namespace flambeau::ops {
 
 namespace {
 
+// A weight [..., F] as rows; -1 would say nothing where there are no features.
+Tensor rows_of(const Tensor& w) {
+  int64_t classes = 1;
+  for (int64_t d = 0; d + 1 < w.dim(); ++d) classes *= w.size(d);
+  return reshape(w, Dims{classes, w.size(w.dim() - 1)});
+}
+
 // Sizes of the logits, and the linear layer's weight and bias as those of rows.
 struct Layer {
   Dims logits;
@@ -18,7 +25,7 @@ struct Layer {
   Layer(const Tensor& input, const Tensor& w, const Tensor& b) {
     logits = Dims(input.sizes().first(size_t(input.dim() - 1)));
     for (int64_t d = 0; d + 1 < w.dim(); ++d) logits.push_back(w.size(d));
-    weight = reshape(w, Dims{-1, w.size(w.dim() - 1)});
+    weight = rows_of(w);
     if (b) bias = ravel(b);
   }
 
@@ -213,7 +220,7 @@ Tensor linear_cross_entropy(const Tensor& input, const Tensor& linear_weight, co
   const bool whole = chunk_rows == 0 && chunk_divisor == 0;
   const int64_t rows = whole ? 0 : rows_of_chunk(input, linear_weight, chunk_rows, chunk_divisor);
   if (whole || slopes || (probabilities && target.dtype() != input.dtype())) {
-    const Tensor flat = reshape(linear_weight, Dims{-1, input.size(input.dim() - 1)});
+    const Tensor flat = rows_of(linear_weight);
     const Tensor logits = linear(input, flat, linear_bias ? ravel(linear_bias) : linear_bias);
     return cross_entropy(reshape(logits, sizes), target, weight, o.ignore_index, reduction,
                          label_smoothing);

@@ -65,21 +65,36 @@ Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, std::optio
   return replaced(x, src, SliceView{dim, start.value_or(0), end.value_or(INT64_MAX), step});
 }
 
-// In the order of memory, where the view is a list of places.
 namespace {
 
-// Over memory as the operand's, in which the view lies.
+// Which places of `count` in memory a view shows, in the view's order.
+Tensor shown_places(int64_t count, DimsView size, DimsView stride, int64_t offset, Device device) {
+  const Tensor all = arange(num(int64_t{0}), num(count), num(int64_t{1}), Dtype::i64, device);
+  return reshape(as_strided(all, size, stride, offset), Dims{-1});
+}
+
+// Memory laid out as the operand's has places that nobody shows (gaps: no gradient) and others that
+// several elements show (their gradients add up).
 struct AsStridedScatterBackward {
   Dims sizes, strides, view_sizes, view_strides;
   int64_t offset;
   static constexpr auto name = "AsStridedScatterBackward0";
   Tensors operator()(const Tensor& dy) const {
-    const Tensor memory = flambeau::empty_strided(sizes, strides, dy.dtype(), dy.device());
-    const Tensor laid = copy_(memory, dy);
-    const Tensor part = wanted(1) ? as_strided(laid, view_sizes, view_strides, offset) : Tensor();
-    if (!wanted(0)) return {Tensor(), part};
-    const Tensor none = zeros(view_sizes, dy.dtype(), dy.device());
-    return {as_strided_scatter(laid, none, view_sizes, view_strides, offset), part};
+    const int64_t count = span_of(sizes, strides);
+    Tensor rest, part;
+    if (wanted(0)) {
+      const Tensor places = shown_places(count, view_sizes, view_strides, offset, dy.device());
+      const Tensor free = zeros(Dims{count}, Dtype::boolean, dy.device());
+      const Tensor taken = index_fill(free, 0, places, num(int64_t{1}));
+      rest = masked_fill(dy, as_strided(taken, sizes, strides, 0), num(0.0));
+    }
+    if (wanted(1)) {
+      const Tensor none = zeros(Dims{count}, dy.dtype(), dy.device());
+      const Tensor places = shown_places(count, sizes, strides, 0, dy.device());
+      const Tensor memory = index_add(none, 0, places, reshape(dy, Dims{-1}));
+      part = as_strided(memory, view_sizes, view_strides, offset);
+    }
+    return {rest, part};
   }
 };
 
@@ -97,9 +112,7 @@ Tensor as_strided_scatter(const Tensor& x, const Tensor& src, DimsView size, Dim
   Tensor y;
   {
     const GradMode off(false);
-    const Tensor all =
-        arange(num(int64_t{0}), num(span[0]), num(int64_t{1}), Dtype::i64, x.device());
-    const Tensor places = reshape(as_strided(all, size, stride, first), Dims{-1});
+    const Tensor places = shown_places(span[0], size, stride, first, x.device());
     const Tensor flat = as_strided(x, span, one, x.offset());
     const Tensor made = index_copy(flat, 0, places, to_dtype(reshape(src, Dims{-1}), x.dtype()));
     y = alias(made, x.sizes(), x.strides(), 0);

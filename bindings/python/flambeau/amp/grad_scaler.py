@@ -107,6 +107,10 @@ class GradScaler:
     def _scale(self):  # that programs look at
         return tensor(self.get_scale(), device=self._device)
 
+    @_scale.setter
+    def _scale(self, scale):
+        api.grad_scaler_set_scale(self._scaler, float(scale))
+
     def get_growth_factor(self):
         """What the factor grows by."""
         return self._growth_factor

@@ -40,7 +40,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         _NULL if only is None else [t._h for t in only],
         0 if only is None else len(only),
     )
-    if AT_END:
+    if AT_END.calls:
         run_at_end(failed)
     if failed:
         _raise()
@@ -84,7 +84,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         create_graph,
         bool(allow_unused) or materialize_grads,
     )
-    if AT_END:
+    if AT_END.calls:
         run_at_end(found is None)
     if found is None:
         _raise()

@@ -1,7 +1,5 @@
 """`Variable`: torch's wrapper of tensors before 0.4; today every tensor is one."""
 
-from _thread import get_ident
-
 from .._deprecated import warn
 from .._gen import api
 from .._tensor import AT_END, Tensor
@@ -13,7 +11,10 @@ class _Engine:
     @staticmethod
     def queue_callback(callback):
         """Calls `callback()` when this thread's backward pass is over, unless it fails."""
-        AT_END.append((get_ident(), api.backward_pass() or 1, callback))
+        running = max(api.backward_pass(), AT_END.ending)
+        if not running:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        AT_END.calls += ((running, callback),)
 
 
 class _VariableMeta(type):

@@ -12,7 +12,7 @@ class _Kind(type(Tensor)):
         """Of a class of the program's, a parameter is one that is marked as such."""
         if type.__instancecheck__(cls, value):
             return True
-        return cls is Parameter and isinstance(value, Tensor) and hasattr(value, "_is_parameter")
+        return cls is Parameter and isinstance(value, Tensor) and getattr(value, "_is_param", False)
 
 
 class Parameter(Tensor, metaclass=_Kind):
@@ -20,7 +20,7 @@ class Parameter(Tensor, metaclass=_Kind):
     otherwise."""
 
     __slots__ = ()
-    _is_parameter = True  # prints as one, whatever the class
+    _is_param = True  # prints as one, whatever the class
     __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data=None, requires_grad=True):
@@ -35,7 +35,7 @@ class Parameter(Tensor, metaclass=_Kind):
                     f"detach() of {type(data).__name__} must give the same class to make a "
                     f"Parameter of it, but gave {type(self).__name__}"
                 )
-            self._is_parameter = True
+            self._is_param = True
             return self
         self = wrap(_fast.flam_detach, data._h, cls=cls)
         if requires_grad:

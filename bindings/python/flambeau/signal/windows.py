@@ -14,11 +14,12 @@ def _nuttall(M, **options):
 
 
 def _general_cosine(M, a, **options):
-    if not isinstance(a, (list, tuple)):
+    if not hasattr(a, "__iter__"):
         raise TypeError("Coefficients must be a list/tuple")
-    if not a:
+    factors = [float(factor) for factor in a]
+    if not factors:
         raise ValueError("Coefficients cannot be empty")
-    return api.general_cosine_window(M, [float(factor) for factor in a], **options)
+    return api.general_cosine_window(M, factors, **options)
 
 
 def _kaiser(M, beta, **options):

@@ -8,10 +8,12 @@ import functools
 import warnings
 
 from .. import _refused
+from .._call import _fast, handles
 from .._callbacks import borrowed, guarded, table, value_of
 from .._errors import CheckpointError
 from .._gen import api
 from .._on_demand import during as _during
+from .._scope import Opened
 from .._tensor import Tensor
 from ..amp.autocast_mode import (
     autocast,
@@ -94,12 +96,11 @@ def _run_again(user, inputs, n_inputs):
 def _scope(again, preserve_rng_state, early_stop, check_determinism):
     made = table("flam_recompute", again, run=_run_again)
     tensors, again.tensors = again.tensors, ()
-    scope = api.checkpoint_push(made, tensors, preserve_rng_state, early_stop, check_determinism)
-    del tensors
-    try:
+    flags = preserve_rng_state, early_stop, check_determinism
+    scope = Opened(_fast.flam_checkpoint_push, made, handles(tensors), len(tensors), *flags)
+    with scope:
+        del tensors
         yield
-    finally:
-        api.scope_pop(scope)
 
 
 def _without_reentry(function, args, kwargs, preserve, context_fn, determinism_check, early_stop):
@@ -296,8 +297,7 @@ class _Surroundings:
                 random.set_rng_state(state)
                 set_device_states(devices, states)
             for kind, dtype, enabled, cached in self.autocast:
-                scope = api.autocast_push(kind, dtype, enabled, cached)
-                stack.callback(api.scope_pop, scope)
+                stack.enter_context(autocast(kind, dtype, enabled, cached))
             yield
 
 

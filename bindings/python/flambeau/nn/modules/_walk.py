@@ -8,6 +8,7 @@ from ..._torch import empty_like, no_grad
 from ..._types import device as device_type
 from ..._types import dtype as dtype_type
 from ..parameter import Parameter, is_lazy
+from ._paths import tell
 
 
 def _parameters_of(module):
@@ -174,6 +175,7 @@ class WalkMixin:
             for name, parameter in self._parameters.items():
                 if parameter is not None:
                     self._parameters[name] = _moved_parameter(parameter, fn)
+                    tell(self, name)
             for name, buffer in self._buffers.items():
                 if buffer is not None:
                     moved = fn(buffer)

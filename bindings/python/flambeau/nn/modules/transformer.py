@@ -63,8 +63,7 @@ class _Layer(Module):
         for i in range(count):
             setattr(self, f"dropout{i + 1}", Dropout(dropout))
         self.activation = _activation(activation)
-        name = getattr(self.activation, "__name__", None)
-        self.activation_relu_or_gelu = {"relu": 1, "gelu": 2}.get(name, 0)
+        self.activation_relu_or_gelu = {F.relu: 1, F.gelu: 2}.get(self.activation, 0)
 
     def _feed(self, x, dropout):
         return dropout(self.linear2(self.dropout(self.activation(self.linear1(x)))))

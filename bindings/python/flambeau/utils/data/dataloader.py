@@ -130,7 +130,7 @@ class _NativeIterator(_Iterator):
         self._in_flight, self._ended = 0, False
         self._native, self._source = self._kept = loader._native_loader(epoch.seed)
         if self._source is not None:
-            _at_work.update((self, loader))
+            _at_work.update({id(owner): owner for owner in (self, loader)})
             self._source.promised.clear()  # of an epoch that was left early
             self._source.stopped = False
         self._depth = max(1, loader.num_workers * (loader.prefetch_factor or 2))
@@ -192,13 +192,15 @@ class _NativeIterator(_Iterator):
         self._epoch.delivered = delivered
 
 
-_at_work = weakref.WeakSet()  # what has a loader in `_kept` whose threads call Python
+_at_work = (
+    weakref.WeakValueDictionary()
+)  # by identity, what has a loader in `_kept` whose threads call Python
 
 
 @atexit.register
 def _stop():
     """Waits for the workers: a thread that is in Python when Python ends aborts the process."""
-    for owner in list(_at_work):
+    for owner in list(_at_work.values()):
         if owner._kept is not None:
             owner._kept[1].stopped = True
             owner._kept = owner._native = None
