@@ -103,13 +103,10 @@ class GradScaler:
         """The factor. Waits for the device."""
         return api.grad_scaler_get_scale(self._scaler)
 
-    @property
-    def _scale(self):  # that programs look at
-        return tensor(self.get_scale(), device=self._device)
-
-    @_scale.setter
-    def _scale(self, scale):
-        api.grad_scaler_set_scale(self._scaler, float(scale))
+    _scale = property(  # that programs look at and set
+        lambda self: tensor(self.get_scale(), device=self._device),
+        lambda self, scale: api.grad_scaler_set_scale(self._scaler, float(scale)),
+    )
 
     def get_growth_factor(self):
         """What the factor grows by."""

@@ -84,7 +84,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks(Scope):
+class disable_saved_tensors_hooks(Scope, contextlib.ContextDecorator):
     """Inside, setting hooks for saved tensors fails with `error_message`; so does entering the
     block where some are set. Also a decorator."""
 
@@ -95,14 +95,6 @@ class disable_saved_tensors_hooks(Scope):
     @property
     def _begin(self):
         return opening(_fast.flam_saved_hooks_disable_push, self.error_message.encode())
-
-    def __call__(self, function):
-        @functools.wraps(function)
-        def disabled(*args, **kwargs):
-            with self:
-                return function(*args, **kwargs)
-
-        return disabled
 
 
 class _Copies:

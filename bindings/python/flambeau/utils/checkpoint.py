@@ -97,8 +97,7 @@ def _scope(again, preserve_rng_state, early_stop, check_determinism):
     made = table("flam_recompute", again, run=_run_again)
     tensors, again.tensors = again.tensors, ()
     flags = preserve_rng_state, early_stop, check_determinism
-    scope = Opened(_fast.flam_checkpoint_push, made, handles(tensors), len(tensors), *flags)
-    with scope:
+    with Opened(_fast.flam_checkpoint_push, made, handles(tensors), len(tensors), *flags):
         del tensors
         yield
 
